@@ -116,6 +116,7 @@ class Hub:
             for file in files:
                 counter = _Counter(report, done, total, file.name)
                 self._fetch_one(file, counter)
+                counter(file.size)  # also where it was there already
                 done += file.size
 
     def _fetch_one(self, file: RemoteFile, counter: _Counter) -> None:
@@ -231,7 +232,6 @@ class _Transfer:
             fruitless = fruitless + 1 if self._have() <= have else 0
             if fruitless >= _FRUITLESS_TRIES:
                 raise CheckpointError(self._broke_off(error)) from error
-        counter(self._have())
         self._verify()
         os.replace(self._part, self.blob)
 

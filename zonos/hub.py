@@ -131,20 +131,30 @@ def available() -> list[ModelInfo]:
 
 def _info(name: str, hub: Hub) -> ModelInfo:
     search = Search.start(name, hub)
-    gaps = search.gaps(fatal=True)
+    size, problem = _state(search)
     missing = sum(part.n_bytes for part in search.gaps())
-    size = 0 if gaps else _checkpoint(search).bytes_on_disk
     gpu = 0 if name == MINI else (size or search.n_bytes) + _CONTEXT_BYTES + _LINE_BYTES
     return ModelInfo(
         name=name,
         title=search.title,
-        present=not gaps,
+        present=bool(size),
         bytes_on_disk=size,
         bytes_to_download=missing,
         gpu_bytes=gpu,
         needs=_needs(missing, gpu),
-        problem=" ".join(text for part in gaps if part.begun for text in part.problems()),
+        problem=problem,
     )
+
+
+def _state(search: Search) -> tuple[int, str]:
+    """Bytes on disk of a checkpoint that can be loaded, else 0 and what is wrong with what is there."""
+    gaps = search.gaps(fatal=True)
+    if gaps:
+        return 0, " ".join(text for part in gaps if part.begun for text in search.problems(part))
+    try:
+        return _checkpoint(search).bytes_on_disk, ""
+    except CheckpointError as error:
+        return 0, str(error)
 
 
 def _needs(missing: int, gpu_bytes: int) -> str:

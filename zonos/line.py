@@ -104,7 +104,7 @@ def parse_emotion(value: Any) -> Any:
     unknown = [name for name, _ in pairs if name not in EMOTIONS]
     if unknown:
         raise ValueError(f"unknown emotion {unknown[0]!r}; the eight are {', '.join(EMOTIONS)}")
-    return {name: number for name, number in pairs}
+    return dict(pairs)
 
 
 def _eight(value: Any) -> Any:
@@ -114,9 +114,16 @@ def _eight(value: Any) -> Any:
     if isinstance(value, (int, float)):
         return (float(value),) * 8
     if isinstance(value, str) and value.strip().lower() != AUTO:
-        parts = [float(part) for part in re.split(r"[\s,;]+", value.strip()) if part]
+        parts = [_number(part) for part in re.split(r"[\s,;]+", value.strip()) if part]
         return tuple(parts) * 8 if len(parts) == 1 else tuple(parts)
     return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number") from None
 
 
 def _seed(value: Any) -> Any:
@@ -134,7 +141,9 @@ class Conditioning(_Schema):
     speaking_rate: Annotated[Number, Field(ge=1, le=40)] | Auto | None = None  # phonemes per second
     fmax: Annotated[Number, Field(ge=0, le=24_000)] | Auto | None = None  # Hz
     vqscore_8: Annotated[
-        tuple[Annotated[Number, Field(ge=0.5, le=0.8)], ...] | Auto | None,
+        Annotated[tuple[Annotated[Number, Field(ge=0.5, le=0.8)], ...], Field(min_length=8, max_length=8)]
+        | Auto
+        | None,
         BeforeValidator(_eight),
     ] = Field(default=None)
     ctc_loss: Annotated[Number, Field(ge=-1, le=1000)] | Auto | None = None
@@ -187,36 +196,55 @@ def explain(error: ValidationError) -> list[tuple[str, str]]:
     for item in error.errors(include_url=False, include_context=True):
         place = [str(part) for part in item["loc"] if not str(part).startswith(("function-", "constrained-"))]
         field = place[0] if place else "line"
-        if item["type"] == "literal_error" and field in found:
-            continue  # "or the word auto": said by the range message already
-        found[field] = _sentence(field, item)
+        # The first says what was wrong with the value; the rest are the other types that it may be.
+        found.setdefault(field, _sentence(field, item))
     return list(found.items())
+
+
+_BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+_KINDS = (("float", "a number"), ("int", "a whole number"), ("bool", "yes or no"), ("string", "text"))
 
 
 def _sentence(field: str, item: Any) -> str:
     context, given = item.get("ctx", {}), item.get("input")
     kind = item["type"]
+    name = next((str(part) for part in item["loc"] if part in EMOTIONS), field)
     if kind == "extra_forbidden":
         return f"{field} is not a setting this studio knows."
     if kind == "missing":
         return f"{field} is missing."
     if kind in {"greater_than_equal", "less_than_equal", "greater_than", "less_than"}:
-        low, high = limits(field)
-        span = f"from {low:g} to {high:g}" if low is not None and high is not None else item["msg"]
-        return f"{field} is {given}; it must be {span}."
+        return f"{name} is {given}; it must be {_span(field, context)}."
     if kind == "value_error":
         return f"{field}: {context.get('error', item['msg'])}."
     if kind == "string_too_long":
         return f"{field} is longer than {context.get('max_length')} characters; split it."
+    if kind in {"too_short", "too_long"}:
+        return f"{field} takes one value or {context.get('min_length') or context.get('max_length')}."
+    wanted = next((words for start, words in _KINDS if kind.startswith(start)), None)
+    if wanted:
+        return f"{name} is {given!r}; it must be {wanted}."
     return f"{field}: {item['msg']} (got {given!r})."
+
+
+def _span(field: str, context: dict[str, Any]) -> str:
+    low, high = limits(field)
+    if low is not None and high is not None:
+        return f"from {low:g} to {high:g}"
+    return " and ".join(f"{_BOUNDS[key]} {value:g}" for key, value in context.items() if key in _BOUNDS)
 
 
 def limits(field: str) -> tuple[float | None, float | None]:
     """Smallest and largest value of a numeric field of a line, read from its schema."""
     schema = Line.model_json_schema()["properties"].get(field, {})
     for option in [schema, *schema.get("anyOf", [])]:
-        low = option.get("minimum", option.get("exclusiveMinimum"))
-        high = option.get("maximum", option.get("exclusiveMaximum"))
+        # pydantic writes bounds that follow a validator under its own names
+        low = next(
+            (option[key] for key in ("minimum", "exclusiveMinimum", "ge", "gt") if key in option), None
+        )
+        high = next(
+            (option[key] for key in ("maximum", "exclusiveMaximum", "le", "lt") if key in option), None
+        )
         if low is not None or high is not None:
             return low, high
     return None, None
