@@ -1,0 +1,19 @@
+"""Shared fixtures. Threads are fixed, so that numbers do not depend on the machine's load."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # spinning threads starve each other on busy machines
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+
+import pytest
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """Folder of the small golden files."""
+    return DATA

@@ -1,0 +1,148 @@
+"""A row's codes do not depend on its neighbours: sampled, long, guidance and settings mixed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from golden_tiny import NAMES, OFF, Golden, run_to_end
+
+from zonos.model import Zonos
+from zonos.rows import RowPlan, SamplerSettings
+from zonos.runner import Runner
+
+FRAMES = 130
+SETTINGS = [
+    replace(OFF, temperature=1.0, min_p=0.1, repetition_penalty=3.0),
+    replace(OFF, temperature=0.8, top_k=40),
+    replace(OFF, temperature=1.2, linear=0.5, conf=0.4, repetition_penalty=3.0, repetition_window=7),
+    replace(OFF, temperature=1.0, top_p=0.9),
+    replace(OFF, temperature=0.0, repetition_penalty=1.3),
+    replace(OFF, temperature=1.0),
+    replace(OFF, temperature=0.6, top_k=5, top_p=0.7, min_p=0.02),
+    replace(OFF, temperature=1.0, linear=0.3, quad=0.1, repetition_penalty=1.5, repetition_window=20),
+]
+SCALES = [2.0, 1.0, 4.0, 1.5, 2.0, 1.0, 3.0, 1.0]
+CASES = ["en_speaker", "de_speaker", "en_long_cfg0", "cmn_prefix5", "en_plain", "ja_speaker", "en_prefix1_cfg15"]
+
+
+@pytest.fixture(scope="module")
+def golden() -> Golden:
+    return Golden.load()
+
+
+def eight(golden: Golden) -> list[RowPlan]:
+    """Eight rows that differ in everything; lengths differ so that slots refill at odd moments."""
+    plans = []
+    for i, (name, sampling, scale) in enumerate(zip([*CASES, NAMES[-1]], SETTINGS, SCALES, strict=True)):
+        prefixes = golden.prefixes(name)
+        settings: SamplerSettings = replace(sampling, cfg_scale=scale)
+        plans.append(
+            RowPlan(
+                prefixes if scale != 1 else prefixes[:1],
+                golden.audio_prefix(name),
+                FRAMES - 7 * i if i % 3 else FRAMES,
+                1000 + 17 * i,
+                settings,
+            )
+        )
+    return plans
+
+
+@pytest.fixture(scope="module")
+def alone(golden: Golden) -> list[torch.Tensor]:
+    return [run_to_end(Runner(golden.model, slots=1), [plan])[0] for plan in eight(golden)]
+
+
+def test_rows_are_long_and_random(alone: list[torch.Tensor]) -> None:
+    assert max(codes.shape[1] for codes in alone) > 100
+    assert len({codes.numpy().tobytes() for codes in alone}) == 8
+
+
+@pytest.mark.parametrize("slots", [1, 3, 8, 11])
+def test_together(golden: Golden, alone: list[torch.Tensor], slots: int) -> None:
+    found = run_to_end(Runner(golden.model, slots=slots), eight(golden))
+    assert [torch.equal(found[i], alone[i]) for i in range(8)] == [True] * 8
+
+
+def test_any_order(golden: Golden, alone: list[torch.Tensor]) -> None:
+    order = [5, 2, 7, 0, 3, 6, 1, 4]
+    plans = eight(golden)
+    found = run_to_end(Runner(golden.model, slots=5), [plans[i] for i in order])
+    assert [torch.equal(found[at], alone[i]) for at, i in enumerate(order)] == [True] * 8
+
+
+def test_joined_late(golden: Golden, alone: list[torch.Tensor]) -> None:
+    plans = eight(golden)
+    runner = Runner(golden.model, slots=8)
+    runner.admit([plans[0]])
+    for plan in plans[1:]:
+        for _ in range(9):
+            runner.step()
+        runner.admit([plan])
+    while not all(flag.ended for flag in runner.read()):
+        runner.step()
+    for row, plan in enumerate(runner.plans):
+        frames = runner.read()[row].frames
+        codes = torch.from_numpy(runner.codes(row, 0, frames))
+        assert torch.equal(codes, alone[plans.index(plan)])
+
+
+def test_beside_a_failing_row(golden: Golden, alone: list[torch.Tensor]) -> None:
+    """NaN in one row's prefix: that row is flagged, the others keep their codes."""
+    plans = eight(golden)
+    bad = replace(plans[2], prefixes=tuple(prefix * float("nan") for prefix in plans[2].prefixes))
+    runner = Runner(golden.model, slots=8)
+    runner.admit([bad])
+    runner.admit([p for i, p in enumerate(plans) if i != 2])
+    while not all(flag.ended for flag in runner.read()):
+        runner.step()
+    flags = runner.read()
+    assert [flag.broken for flag in flags] == [True] + [False] * 7
+    others = [i for i in range(8) if i != 2]
+    # Its blocks and its row go to a newcomer at once.
+    runner.release(0, broken=True)
+    runner.admit([replace(plans[2])])
+    while not all(flag.ended for flag in runner.read()):
+        runner.step()
+    flags = runner.read()
+    newcomer = torch.from_numpy(runner.codes(7, 0, flags[7].frames))
+    assert torch.equal(newcomer, alone[2])
+    # The last row took the number of the one that left.
+    for row, i in enumerate([others[-1], *others[:-1]]):
+        codes = torch.from_numpy(runner.codes(row, 0, flags[row].frames))
+        assert torch.equal(codes, alone[i])
+
+
+def test_neighbours_top_k_changes_nothing(golden: Golden) -> None:
+    """ZONOS2 took the batch's minimum top_k; case 'row A top_k 0, row B top_k 5'."""
+    a = replace(eight(golden)[5])
+    b = replace(eight(golden)[6], seed=a.seed)
+    with_b = run_to_end(Runner(golden.model, slots=2), [a, b])[0]
+    without = run_to_end(Runner(golden.model, slots=2), [replace(a)])[0]
+    assert torch.equal(with_b, without)
+
+
+def test_rows_that_leave_and_return_leave_no_trace(golden: Golden, alone: list[torch.Tensor]) -> None:
+    """A row released halfway (a cancel) frees its lanes and blocks and disturbs nobody."""
+    plans = eight(golden)
+    runner = Runner(golden.model, slots=8)
+    runner.admit(plans)
+    for _ in range(40):
+        runner.step()
+    gone = {1, 4, 6}
+    for row in sorted(gone, reverse=True):
+        runner.release(row)
+    assert runner.state.live_blocks - 1 == sum(len(t) for t in runner.state.tables)
+    while not all(flag.ended for flag in runner.read()):
+        runner.step()
+    for row, plan in enumerate(runner.plans):
+        codes = torch.from_numpy(runner.codes(row, 0, runner.read()[row].frames))
+        assert torch.equal(codes, alone[plans.index(plan)])
+
+
+def test_model_is_fused(golden: Golden) -> None:
+    model: Zonos = golden.model
+    assert model.heads[3].weight.data_ptr() != model.heads[4].weight.data_ptr()
+    assert torch.equal(model.logits(torch.ones(1, 32))[0, 3, :1025], model.heads[3](torch.ones(1, 32))[0])

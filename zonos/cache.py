@@ -1,0 +1,256 @@
+"""The KV cache in blocks, and the recurrent state of the hybrid, per lane.
+
+A *lane* is one sequence in the backbone's batch: a row has one for its conditioned and, with
+guidance, one for its unconditioned prefix. Keys and values live in blocks of ``BLOCK`` tokens; a
+lane owns just the blocks it has filled, listed in a table. A decode step attends over all live
+blocks of the pool as one batch, without copying or padding any: partial softmax sums per block,
+then combined per lane (the split-softmax identity of Milakov and Gimelshein, 2018). Live blocks are
+kept at the front of the pool, so that the step reads what the lanes have and nothing else.
+
+Numbers of a lane never depend on its neighbours: every block is multiplied by itself, and the
+partial sums are added in the lane's own order.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from zonos.config import BackboneConfig
+from zonos.mamba2 import STATE_DTYPE, state_shapes
+
+BLOCK = 64  # tokens a block
+# Table widths are multiples of this: a sum over fewer columns could pair its terms differently.
+TABLE_STEP = 4
+_FORBIDDEN = -1e30  # finite, so that a block without any valid key yields weight 0 and never NaN
+
+
+class OutOfBlocks(Exception):
+    """The pool has no free block left; a row must wait or make room."""
+
+
+class LaneState:
+    """State of all lanes of a runner; implements ``zonos.transformer.LayerState``.
+
+    Args:
+        config: the backbone.
+        lanes: most lanes in a batch.
+        blocks: KV blocks at the start (grows by doubling up to ``max_blocks``).
+        max_blocks: most KV blocks; None = no limit.
+        device, dtype: of keys and values. Recurrent states are fp32.
+    """
+
+    def __init__(
+        self,
+        config: BackboneConfig,
+        lanes: int,
+        *,
+        blocks: int,
+        max_blocks: int | None,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        self.config, self.device, self.dtype, self.max_blocks = config, device, dtype, max_blocks
+        heads = config.attn_cfg.num_heads_kv
+        self.group = config.attn_cfg.num_heads // heads
+        self.scale = config.head_dim**-0.5
+        shape = (max(blocks, 2), heads, BLOCK, config.head_dim)
+        attention = sorted(set(config.attn_layer_idx))
+        self.keys = {i: torch.zeros(shape, device=device, dtype=dtype) for i in attention}
+        self.values = {i: torch.zeros(shape, device=device, dtype=dtype) for i in attention}
+        # Block 0 belongs to nobody: unused table entries and unused lanes point at it.
+        self.tables: list[list[int]] = [[] for _ in range(lanes)]
+        self.owner: list[tuple[int, int] | None] = [None]  # per live block: (lane, place in its table)
+        self.recurrent_states: dict[int, tuple[Tensor, Tensor]] = {}
+        if config.is_hybrid:
+            conv, ssm = state_shapes(config)
+            for i in set(range(config.n_layer)) - set(attention):
+                self.recurrent_states[i] = (
+                    torch.zeros(lanes, *conv, device=device, dtype=STATE_DTYPE),
+                    torch.zeros(lanes, *ssm, device=device, dtype=STATE_DTYPE),
+                )
+        self._prefill_lanes: list[int] = []
+        self._prefill_lengths: list[int] = []
+        self._view: StepView | None = None
+
+    # ---- blocks and lanes, on the host -------------------------------------------------------
+
+    @property
+    def live_blocks(self) -> int:
+        """Blocks at the front of the pool that a step reads, block 0 included."""
+        return len(self.owner)
+
+    @property
+    def capacity(self) -> int:
+        """Blocks allocated on the device."""
+        return next(iter(self.keys.values())).shape[0]
+
+    def free_blocks(self) -> int | None:
+        """Blocks that can still be had; None = no limit."""
+        return None if self.max_blocks is None else self.max_blocks - self.live_blocks
+
+    def reserve(self, lane: int, tokens: int) -> None:
+        """Give a lane blocks for ``tokens`` tokens in all.
+
+        Raises:
+            OutOfBlocks: the pool is full; the lane keeps what it had.
+        """
+        table = self.tables[lane]
+        missing = -(-tokens // BLOCK) - len(table)
+        if missing <= 0:
+            return
+        free = self.free_blocks()
+        if free is not None and missing > free:
+            raise OutOfBlocks
+        self._grow(self.live_blocks + missing)
+        for _ in range(missing):
+            self.owner.append((lane, len(table)))
+            table.append(len(self.owner) - 1)
+
+    def wipe(self, lane: int) -> None:
+        """Zero a lane's blocks: what is not finite there would reach the block's next owner."""
+        for pool in (self.keys, self.values):
+            for tensor in pool.values():
+                tensor[self.tables[lane]] = 0
+
+    def release(self, lane: int) -> None:
+        """Take a lane's blocks back and close the holes they leave."""
+        for block in sorted(self.tables[lane], reverse=True):
+            self._fill_hole(block)
+        self.tables[lane] = []
+
+    def move(self, source: int, target: int) -> None:
+        """Renumber a lane; blocks stay where they are, the recurrent state is copied."""
+        self.release(target)
+        self.tables[target], self.tables[source] = self.tables[source], []
+        for place, block in enumerate(self.tables[target]):
+            self.owner[block] = (target, place)
+        for states in self.recurrent_states.values():
+            for state in states:
+                state[target] = state[source]
+
+    def _fill_hole(self, block: int) -> None:
+        """Move the last live block into ``block``, which its lane gives back."""
+        last = len(self.owner) - 1
+        mover = self.owner.pop()
+        if last == block:
+            return
+        assert mover is not None  # block 0 is never given back
+        lane, place = mover
+        for pool in (self.keys, self.values):
+            for tensor in pool.values():
+                tensor[block] = tensor[last]
+        self.tables[lane][place] = block
+        self.owner[block] = mover
+
+    def _grow(self, blocks: int) -> None:
+        """Make room for ``blocks`` blocks on the device, by doubling."""
+        if blocks <= self.capacity:
+            return
+        size = max(blocks, 2 * self.capacity)
+        if self.max_blocks is not None:
+            size = min(size, self.max_blocks)
+        for pool in (self.keys, self.values):
+            for i, old in list(pool.items()):
+                new = old.new_zeros(size, *old.shape[1:])
+                new[: old.shape[0]] = old
+                pool[i] = new
+
+    # ---- prefill -----------------------------------------------------------------------------
+
+    def begin_prefill(self, lanes: list[int], lengths: list[int]) -> None:
+        """Say which lanes the packed sequences of the next prefill go to; blocks are reserved."""
+        self._prefill_lanes, self._prefill_lengths = lanes, lengths
+
+    def prefill(self, layer: int, k: Tensor, v: Tensor) -> None:
+        """See ``LayerState.prefill``; tokens past the last sequence are padding and dropped."""
+        start = 0
+        for lane, length in zip(self._prefill_lanes, self._prefill_lengths, strict=True):
+            blocks = torch.tensor(self.tables[lane][: -(-length // BLOCK)], device=self.device)
+            for pool, x in ((self.keys, k), (self.values, v)):
+                own = x[start : start + length]
+                padded = own.new_zeros(len(blocks) * BLOCK, *own.shape[1:])
+                padded[:length] = own
+                pool[layer][blocks] = padded.unflatten(0, (-1, BLOCK)).transpose(1, 2)
+            start += length
+
+    def prefill_recurrent(self, layer: int, conv_state: Tensor, ssm_state: Tensor) -> None:
+        """See ``LayerState.prefill_recurrent``."""
+        lanes = torch.tensor(self._prefill_lanes, device=self.device)
+        conv, ssm = self.recurrent_states[layer]
+        conv[lanes] = conv_state[: len(lanes)].float()
+        ssm[lanes] = ssm_state[: len(lanes)].float()
+
+    # ---- decode step: static shapes, no host sync --------------------------------------------
+
+    def bind(self, view: StepView) -> None:
+        """Set what the next decode step's layers see."""
+        self._view = view
+
+    def recurrent(self, layer: int) -> tuple[Tensor, Tensor]:
+        """See ``LayerState.recurrent``."""
+        assert self._view is not None
+        conv, ssm = self.recurrent_states[layer]
+        lanes = self._view.table.shape[0]
+        return conv[:lanes], ssm[:lanes]
+
+    def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """See ``LayerState.attend``."""
+        assert self._view is not None
+        return paged_attention(q, k, v, self.keys[layer], self.values[layer], self._view, self.scale)
+
+
+class StepView:
+    """Index tensors of one decode step, shared by all layers.
+
+    Args:
+        table: [lanes, width] int64, block ids in the lane's order, 0 where it has none.
+        lane_of_block: [blocks] int64, the lane each block belongs to.
+        start_of_block: [blocks] int64, position of the block's first token in its lane.
+        positions: [lanes] int64, where the new token goes.
+        kv_heads: key and value heads.
+    """
+
+    def __init__(
+        self, table: Tensor, lane_of_block: Tensor, start_of_block: Tensor, positions: Tensor, kv_heads: int
+    ) -> None:
+        self.table, self.lane_of_block = table, lane_of_block
+        offset = torch.arange(BLOCK, device=table.device)
+        at = start_of_block[:, None] + offset
+        valid = at <= positions[lane_of_block][:, None]
+        self.bias = torch.where(valid, 0.0, _FORBIDDEN)[:, None, None, :]  # [blocks, 1, 1, BLOCK]
+        block = table.gather(1, (positions // BLOCK)[:, None])  # [lanes, 1]
+        heads = torch.arange(kv_heads, device=table.device)
+        self.slots = ((block * kv_heads + heads) * BLOCK + (positions % BLOCK)[:, None]).flatten()
+
+
+def paged_attention(
+    q: Tensor, k: Tensor, v: Tensor, keys: Tensor, values: Tensor, view: StepView, scale: float
+) -> Tensor:
+    """Write the new token and attend over each lane's own blocks.
+
+    Args:
+        q: [lanes, heads, head_dim]; k, v: [lanes, kv_heads, head_dim].
+        keys, values: pools [capacity, kv_heads, BLOCK, head_dim], written in place.
+        view: the step's index tensors.
+        scale: of the scores.
+
+    Returns:
+        [lanes, heads, head_dim].
+    """
+    lanes, heads, dim = q.shape
+    kv_heads = k.shape[1]
+    keys.view(-1, dim).index_copy_(0, view.slots, k.reshape(-1, dim))
+    values.view(-1, dim).index_copy_(0, view.slots, v.reshape(-1, dim))
+    blocks = view.lane_of_block.shape[0]
+    grouped = (q * scale).view(lanes, kv_heads, heads // kv_heads, dim)[view.lane_of_block]
+    scores = torch.matmul(grouped, keys[:blocks].transpose(-1, -2)).float() + view.bias
+    scores[0] = _FORBIDDEN  # block 0 borrowed a lane's query, which may not be finite
+    peak = scores.amax(-1)  # [blocks, kv_heads, group]
+    weights = (scores - peak[..., None]).exp()
+    total = weights.sum(-1)
+    mixed = torch.matmul(weights.to(values.dtype), values[:blocks]).float()  # [blocks, kv, group, dim]
+    lane_peak = peak[view.table]  # [lanes, width, kv_heads, group]
+    share = (lane_peak - lane_peak.amax(1, keepdim=True)).exp()
+    out = (mixed[view.table] * share[..., None]).sum(1) / (total[view.table] * share).sum(1)[..., None]
+    return out.to(q.dtype).reshape(lanes, heads, dim)

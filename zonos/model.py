@@ -1,0 +1,108 @@
+"""The whole network of a checkpoint: prefix conditioner, embeddings, backbone, heads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from zonos.conditioning import PrefixConditioner
+from zonos.config import ZonosConfig
+from zonos.errors import CheckpointError
+from zonos.transformer import Backbone
+
+N_EMBEDDINGS = 1026  # 1024 codes, EOS, MASK
+N_LOGITS = 1025  # codes and EOS
+
+
+class Zonos(nn.Module):
+    """Tensor names are the published checkpoints' own.
+
+    Args:
+        config: shape of the checkpoint.
+    """
+
+    def __init__(self, config: ZonosConfig) -> None:
+        super().__init__()
+        self.config = config
+        d_model = config.backbone.d_model
+        self.embeddings = nn.ModuleList(nn.Embedding(N_EMBEDDINGS, d_model) for _ in range(config.n_codebooks))
+        self.backbone = Backbone(config.backbone)
+        self.prefix_conditioner = PrefixConditioner(config.prefix_conditioner, d_model)
+        self.heads = nn.ModuleList(nn.Linear(d_model, N_LOGITS, bias=False) for _ in range(config.n_codebooks))
+        self._fused: tuple[Tensor, Tensor] | None = None
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.backbone.norm_f.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Number type of the weights."""
+        return self.backbone.norm_f.weight.dtype
+
+    def fuse(self) -> Zonos:
+        """Lay the codebooks' embeddings, and their heads, in one tensor each; parameters become views.
+
+        One lookup and one matrix product then serve all codebooks. Heads get a row for MASK, which
+        stays zero and is forbidden where logits are masked.
+        """
+        n, d_model = self.config.n_codebooks, self.config.backbone.d_model
+        like = self.backbone.norm_f.weight
+        table = like.new_zeros(n, N_EMBEDDINGS, d_model)
+        heads = like.new_zeros(n, N_EMBEDDINGS, d_model)
+        for k in range(n):
+            for module, fused in ((self.embeddings[k], table[k]), (self.heads[k], heads[k, :N_LOGITS])):
+                fused.copy_(module.weight.detach())  # type: ignore[arg-type]
+                module.weight = nn.Parameter(fused, requires_grad=False)
+        self._fused = (table.view(-1, d_model), heads.view(-1, d_model))
+        return self
+
+    def embed_frames(self, frames: Tensor) -> Tensor:
+        """Delayed frames [n, codebooks] -> sum of their embeddings [n, d_model]."""
+        assert self._fused is not None, "call fuse() after loading"
+        offsets = torch.arange(frames.shape[1], device=frames.device) * N_EMBEDDINGS
+        return self._fused[0][frames + offsets].sum(1)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Hidden [n, d_model] -> logits [n, codebooks, 1026] fp32; the MASK column is not masked here."""
+        assert self._fused is not None, "call fuse() after loading"
+        flat = nn.functional.linear(hidden, self._fused[1])
+        return flat.unflatten(-1, (self.config.n_codebooks, N_EMBEDDINGS)).float()
+
+
+def build(config: ZonosConfig, device: torch.device | str = "meta") -> Zonos:
+    """An empty model; on the meta device it costs no memory."""
+    with torch.device(device):
+        return Zonos(config)
+
+
+def load_weights(
+    model: Zonos,
+    tensors: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]],
+    device: torch.device,
+    dtype: torch.dtype,
+) -> Zonos:
+    """Fill a model built on the meta device, one tensor at a time, and make it ready to run.
+
+    Raises:
+        CheckpointError: names missing, unknown or of another shape, listed.
+    """
+    wanted = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    loaded: dict[str, Tensor] = {}
+    problems: list[str] = []
+    for name, tensor in tensors.items() if isinstance(tensors, Mapping) else tensors:
+        if name not in wanted:
+            problems.append(f"{name} is not part of this model")
+        elif tensor.shape != wanted[name]:
+            problems.append(f"{name} is {list(tensor.shape)}, expected {list(wanted[name])}")
+        else:
+            loaded[name] = tensor.to(device=device, dtype=dtype)
+    problems += [f"{name} is missing" for name in wanted if name not in loaded]
+    if problems:
+        more = f" and {len(problems) - 5} more" if len(problems) > 5 else ""
+        raise CheckpointError("The weights do not fit config.json: " + "; ".join(problems[:5]) + more + ".")
+    model.load_state_dict(loaded, assign=True)
+    return model.eval().requires_grad_(False).fuse()

@@ -1,0 +1,297 @@
+"""Prefill and decode step: all per-row state on the device, static shapes, no host sync.
+
+A *row* is one piece of speech being decoded. It has one lane in the backbone's batch and, with
+guidance, a twin lane for its unconditioned prefix. Rows 0..n-1 and lanes 0..m-1 are always the live
+ones: a row that leaves is replaced by the last. The host mirrors what it can compute itself
+(positions, membership) and reads a small flag tensor for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zonos.cache import BLOCK, TABLE_STEP, LaneState, StepView
+from zonos.codebooks import delay
+from zonos.model import N_EMBEDDINGS, Zonos
+from zonos.rows import RowPlan, RowTensors, SamplerSettings
+from zonos.sampling import RowSampling, SamplerUse, sample
+
+MIN_PREFILL_TOKENS = 12  # see Runner.lane_quantum: matrix products below this size differ in bits
+
+
+@dataclass(frozen=True)
+class RowFlags:
+    """What the host reads back of one row."""
+
+    frames: int  # frames of output that are whole in every codebook
+    ended: bool  # every code is there
+    said_eos: bool  # False at the end means that the limit was reached
+    broken: bool  # logits were not finite
+    repeats: int  # how often the last frame came in a row
+
+
+class Runner:
+    """Decodes up to ``slots`` rows at once.
+
+    Args:
+        model: loaded and fused, on its device.
+        slots: most rows.
+        max_blocks: most KV blocks, or None.
+        lane_quantum: lanes are padded to a multiple of this. Where matrix products give a row the
+            same bits for every multiple (fp32 on the CPU: see ``zonos.invariance``), a row's result
+            does not depend on how many others there are.
+        buckets: lane counts to round up to instead (for captured graphs), ascending; None = quantum.
+    """
+
+    def __init__(
+        self,
+        model: Zonos,
+        *,
+        slots: int,
+        max_blocks: int | None = None,
+        lane_quantum: int = 4,
+        buckets: Sequence[int] | None = None,
+    ) -> None:
+        self.model, self.slots, self.lane_quantum = model, slots, lane_quantum
+        self.buckets = sorted(buckets) if buckets else None
+        self.device = model.device
+        config = model.config
+        self.n_codebooks = config.n_codebooks
+        lanes = self._lane_bucket(2 * slots)
+        self.state = LaneState(
+            config.backbone,
+            lanes,
+            blocks=8 * lanes,
+            max_blocks=max_blocks,
+            device=self.device,
+            dtype=model.dtype,
+        )
+        self.rows = RowTensors.empty(slots, self.n_codebooks, config.masked_token_id, self.device)
+        self.plans: list[RowPlan] = []  # live rows, by row number
+        self._lanes: list[int] = []  # row of each live lane
+        self._step_inputs: _StepInputs | None = None
+
+    # ---- membership --------------------------------------------------------------------------
+
+    @property
+    def free_rows(self) -> int:
+        """Rows that can still be admitted."""
+        return self.slots - len(self.plans)
+
+    def blocks_needed(self, plan: RowPlan, frames: int) -> int:
+        """KV blocks that a row takes until it has ``frames`` frames."""
+        tokens = plan.prefill_tokens + frames + self.n_codebooks
+        return -(-tokens // BLOCK) * plan.lanes
+
+    @torch.inference_mode()
+    def admit(self, plans: Sequence[RowPlan]) -> None:
+        """Prefill rows and put them into the batch; they decode from the next step on.
+
+        Raises:
+            OutOfBlocks: no room for a prefix; rows admitted before the one that failed stay.
+        """
+        for plan in plans:
+            row, lanes = len(self.plans), list(range(len(self._lanes), len(self._lanes) + plan.lanes))
+            try:
+                for lane in lanes:
+                    self.state.reserve(lane, plan.prefill_tokens + 1)
+            except Exception:
+                for lane in lanes:
+                    self.state.release(lane)
+                raise
+            self.plans.append(plan)
+            self._lanes += [row] * plan.lanes
+            plan.lane_ids = lanes
+            plan.position = plan.prefill_tokens
+            self.rows.admit(row, plan, self.model.config.masked_token_id)
+            self._prefill(plan)
+        self._step_inputs = None
+
+    def _prefill(self, plan: RowPlan) -> None:
+        """Run a row's prefixes, each with the audio prefix behind it.
+
+        One row at a time: its matrix products then have the same shape whoever waits beside it.
+        """
+        frames = delay(plan.audio_prefix, self.model.config.masked_token_id)
+        # The last delayed frame is left to the first decode step, which needs its logits.
+        heard = self.model.embed_frames(frames[:, : plan.audio_prefix.shape[1]].T)
+        lengths = [plan.prefill_tokens] * plan.lanes
+        packed = torch.cat([part for prefix in plan.prefixes for part in (prefix, heard)])
+        missing = MIN_PREFILL_TOKENS - packed.shape[0]
+        if missing > 0:
+            packed = torch.cat([packed, packed.new_zeros(missing, packed.shape[1])])
+            lengths = [*lengths, missing]
+        self.state.begin_prefill(plan.lane_ids, [plan.prefill_tokens] * plan.lanes)
+        self.model.backbone.prefill(packed, lengths, self.state)
+
+    @torch.inference_mode()
+    def release(self, row: int, *, broken: bool = False) -> None:
+        """Take a row out; the last row gets its number, the last lanes its lanes.
+
+        Args:
+            row: its number.
+            broken: its numbers are not finite and must not stay behind.
+        """
+        plan = self.plans[row]
+        for lane in sorted(plan.lane_ids, reverse=True):
+            if broken:
+                self.state.wipe(lane)
+            self._release_lane(lane)
+        last = len(self.plans) - 1
+        if row != last:
+            self.rows.move(last, row)
+            self.plans[row] = self.plans[last]
+            for lane in self.plans[row].lane_ids:
+                self._lanes[lane] = row
+        self.plans.pop()
+        self._step_inputs = None
+
+    def _release_lane(self, lane: int) -> None:
+        self.state.release(lane)
+        last = len(self._lanes) - 1
+        if lane != last:
+            self.state.move(last, lane)
+            row = self._lanes[last]
+            self._lanes[lane] = row
+            owner = self.plans[row]
+            owner.lane_ids = [lane if own == last else own for own in owner.lane_ids]
+        self._lanes.pop()
+
+    # ---- decode step -------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def step(self) -> None:
+        """Decode one frame for every live row.
+
+        Raises:
+            OutOfBlocks: a row needs a block and none is free; nothing was decoded.
+        """
+        self._reserve_next()
+        inputs = self._step_inputs or self._build_inputs()
+        self._step_inputs = inputs
+        decode_step(self.model, self.state, self.rows, inputs)
+        for plan in self.plans:
+            plan.position += 1
+
+    def _reserve_next(self) -> None:
+        """Make sure that every lane has a block for its next token."""
+        for plan in self.plans:
+            if plan.position % BLOCK == 0:
+                for lane in plan.lane_ids:
+                    before = len(self.state.tables[lane])
+                    self.state.reserve(lane, plan.position + 1)
+                    if len(self.state.tables[lane]) != before:
+                        self._step_inputs = None
+
+    def _lane_bucket(self, lanes: int) -> int:
+        if self.buckets:
+            return next((b for b in self.buckets if b >= lanes), lanes)
+        q = self.lane_quantum
+        return -(-lanes // q) * q
+
+    def _build_inputs(self) -> _StepInputs:
+        """Index tensors of the batch as it is now; built only when membership or blocks change."""
+        rows, lanes = len(self.plans), self._lane_bucket(len(self._lanes))
+        spare = self.slots  # lanes without a row follow one of their own, which stays at position 0
+        row_of_lane = self._lanes + [spare] * (lanes - len(self._lanes))
+        tables = [self.state.tables[lane] for lane in range(len(self._lanes))]
+        width = -(-max(len(t) for t in tables) // TABLE_STEP) * TABLE_STEP
+        table = [t + [0] * (width - len(t)) for t in tables] + [[0] * width] * (lanes - len(tables))
+        owners = [owner or (0, 0) for owner in self.state.owner]
+        # Block 0 starts past every position, so none of its keys is ever valid.
+        starts = [2**40] + [place * BLOCK for _, place in owners[1:]]
+        index = lambda values: torch.tensor(values, dtype=torch.int64, device=self.device)  # noqa: E731
+        return _StepInputs(
+            rows=rows,
+            row_of_lane=index(row_of_lane),
+            cond_lane=index([plan.lane_ids[0] for plan in self.plans]),
+            twin_lane=index([plan.lane_ids[-1] for plan in self.plans]),
+            table=index(table),
+            lane_of_block=index([lane for lane, _ in owners]),
+            start_of_block=index(starts),
+            use=SamplerSettings.use([plan.sampling for plan in self.plans]),
+        )
+
+    # ---- results -----------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def read(self) -> list[RowFlags]:
+        """Flags of all live rows: the only place where the host waits for the device."""
+        n, k = len(self.plans), self.n_codebooks
+        rows = self.rows
+        packed = torch.stack(
+            [rows.step[:n], rows.eos_step[:n], rows.done[:n].long(), rows.broken[:n].long(), rows.repeats[:n]]
+        )
+        flags = []
+        for plan, (step, eos, done, broken, repeats) in zip(self.plans, packed.T.tolist(), strict=True):
+            last = min(eos, plan.limit) if eos >= 0 else plan.limit
+            flags.append(
+                RowFlags(max(0, min(step - (k - 1), last)), bool(done), eos >= 0, bool(broken), repeats)
+            )
+        return flags
+
+    def codes(self, row: int, start: int, stop: int) -> np.ndarray:
+        """Codes of new frames ``start`` to ``stop`` of a row, int16 [codebooks, stop - start]."""
+        return self.rows.codes[row, :, start:stop].cpu().numpy().copy()
+
+
+@dataclass(frozen=True)
+class _StepInputs:
+    """Index tensors and static choices of a decode step; see ``Runner._build_inputs``."""
+
+    rows: int
+    row_of_lane: Tensor  # [lanes]
+    cond_lane: Tensor  # [rows]
+    twin_lane: Tensor  # [rows], the conditioned lane itself where there is no twin
+    table: Tensor  # [lanes, width]
+    lane_of_block: Tensor  # [blocks]
+    start_of_block: Tensor  # [blocks]
+    use: SamplerUse
+
+
+def decode_step(model: Zonos, state: LaneState, rows: RowTensors, inputs: _StepInputs) -> None:
+    """One frame for every live row, in place on the buffers of ``rows`` and ``state``.
+
+    Pure tensor code: static shapes for given inputs, no host sync, no branch on a value.
+    """
+    n = inputs.rows
+    live = slice(0, n)
+    positions = rows.position[inputs.row_of_lane]
+    state.bind(
+        StepView(
+            inputs.table,
+            inputs.lane_of_block,
+            inputs.start_of_block,
+            positions,
+            model.config.backbone.attn_cfg.num_heads_kv,
+        )
+    )
+    x = model.embed_frames(rows.frame[inputs.row_of_lane])
+    hidden = model.backbone.decode(x, positions, state)
+    logits = model.logits(hidden)
+    guided = guide(logits[inputs.cond_lane], logits[inputs.twin_lane], rows.cfg_scale[live])
+    broken = ~guided[..., : N_EMBEDDINGS - 1].isfinite().flatten(1).all(1)
+    guided = forbid(guided, model.config.eos_token_id)
+    settings = RowSampling(**{f.name: getattr(rows, f.name)[live] for f in fields(RowSampling)})
+    # Broken rows sample from zeros: their tokens are never used, and NaN stays out of the kernels.
+    guided = torch.where(broken[:, None, None], 0.0, guided)
+    token = sample(guided, rows.recent[live], rows.seed[live], rows.step[live], settings, inputs.use)
+    rows.advance(n, token, broken, model.config.eos_token_id, model.config.masked_token_id)
+
+
+def guide(cond: Tensor, uncond: Tensor, cfg_scale: Tensor) -> Tensor:
+    """Classifier-free guidance ``u + (c - u) * scale`` per row; scale 1 returns ``c`` bit for bit."""
+    scale = cfg_scale[:, None, None]
+    return torch.where(scale == 1, cond, uncond + (cond - uncond) * scale)
+
+
+def forbid(logits: Tensor, eos_id: int) -> Tensor:
+    """MASK is never sampled, EOS only in codebook 0."""
+    column = torch.arange(logits.shape[-1], device=logits.device)
+    later = torch.arange(logits.shape[1], device=logits.device)[:, None] > 0
+    return logits.masked_fill((column > eos_id) | ((column == eos_id) & later), float("-inf"))
