@@ -25,7 +25,7 @@ from zonos.config import BackboneConfig
 STATE_DTYPE = torch.float32
 # The layer's own norm, fixed in the training library: not the config's norm_epsilon.
 NORM_EPSILON = 1e-5
-# Initial ranges of the paper's section 6: step sizes log-uniform, decay rates uniform.
+# Initial ranges, the published layer's defaults: step sizes log-uniform, decay rates uniform.
 _DT_INIT = (1e-3, 1e-1)
 _A_INIT = (1.0, 16.0)
 
@@ -78,7 +78,7 @@ class Mamba2(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Draw step sizes and decay rates as the paper does, so that random weights behave."""
+        """Draw step sizes and decay rates as the published layer does, so that random weights behave."""
         self.A_log.uniform_(*_A_INIT).log_()
         dt = self.dt_bias.uniform_(*map(math.log, _DT_INIT)).exp()
         self.dt_bias.copy_(dt + torch.log(-torch.expm1(-dt)))  # the inverse of softplus
