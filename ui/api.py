@@ -1,0 +1,251 @@
+"""The page's own routes beside Gradio's: edits in, numbered changes out, audio.
+
+Plain Starlette routes, so that a body's size is known before it is read. A project's token travels in
+a header (in the address for audio, which an audio element cannot ask for otherwise); nothing in a
+request is ever used as a path.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from ui import changes, edits, library, projects, takes, uploads
+from ui.about import about
+from ui.limits import Limits
+from ui.runs import Runs, Which
+from ui.store import StorageError, Store
+
+STATIC = Path(__file__).parent / "static"
+TOKEN_HEADER = "x-studio-project"
+MAX_JSON_BYTES = 8 * 2**20
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class EditsBody(_Body):
+    """Edits, and the number of the last change that the page knows."""
+
+    after: Annotated[int, Field(ge=0)]
+    edits: Annotated[list[Any], Field(max_length=5000)]
+
+
+class RunBody(_Body):
+    """Which rows to generate."""
+
+    which: Which
+    ids: list[edits.LineId] = Field(default_factory=list, max_length=5000)
+    takes: Annotated[int, Field(ge=1, le=16)] | None = None
+
+
+class StopBody(_Body):
+    """Rows to stop; all for null."""
+
+    ids: Annotated[list[edits.LineId], Field(max_length=5000)] | None = None
+
+
+class ProjectBody(_Body):
+    """Change of the project's name or settings."""
+
+    name: Annotated[str, Field(max_length=1000)] | None = None
+    settings: projects.Settings | None = None
+
+
+class Problem(Exception):
+    """An answer other than 200, with a sentence for the page."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+Body = TypeVar("Body", bound=BaseModel)
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Api:
+    """The routes, over one store and one worker."""
+
+    def __init__(self, store: Store, runs: Runs, limits: Limits) -> None:
+        self.store = store
+        self.runs = runs
+        self.limits = limits
+
+    def routes(self) -> list[BaseRoute]:
+        """For ``launch(app_kwargs={"routes": ...})``: ahead of Gradio's own."""
+        table: list[tuple[str, str, Handler]] = [
+            ("GET", "/studio/about", self.about),
+            ("GET", "/studio/changes", self.changes),
+            ("POST", "/studio/edits", self.edits),
+            ("POST", "/studio/run", self.run),
+            ("POST", "/studio/stop", self.stop),
+            ("POST", "/studio/project", self.project),
+            ("POST", "/studio/voices", self.voices),
+            ("GET", "/studio/take/{token}/{take}.wav", self.take),
+            ("GET", "/studio/peaks/{take}", self.peaks),
+        ]
+        own: list[BaseRoute] = [Route(path, _said(call), methods=[method]) for method, path, call in table]
+        return [*own, Mount("/studio/static", StaticFiles(directory=STATIC))]
+
+    async def about(self, request: Request) -> Response:
+        """What the page needs to know once: languages, presets, limits."""
+        return JSONResponse(await run_in_threadpool(about, self.limits))
+
+    async def changes(self, request: Request) -> Response:
+        """Changes after a number."""
+        after = request.query_params.get("after", "0")
+        if not after.isdigit() or len(after) > 15:
+            raise Problem(400, "The number of the last change was not understood.")
+        return JSONResponse(await run_in_threadpool(self._changes, _token(request), int(after)))
+
+    async def edits(self, request: Request) -> Response:
+        """Edits in; refusals and changes out."""
+        body = await _json(request, EditsBody)
+        token = _token(request)
+
+        def work() -> dict[str, Any]:
+            with self.store.transaction() as db:
+                refused = edits.apply(db, projects.get(db, token), body.edits, self.limits)
+            return {"refused": refused, **self._changes(token, body.after)}
+
+        return JSONResponse(await run_in_threadpool(work))
+
+    async def run(self, request: Request) -> Response:
+        """Generate rows."""
+        body = await _json(request, RunBody)
+        said = await run_in_threadpool(self.runs.start, _token(request), body.which, body.ids, body.takes)
+        return JSONResponse({"said": said})
+
+    async def stop(self, request: Request) -> Response:
+        """Stop rows, or everything."""
+        body = await _json(request, StopBody)
+        said = await run_in_threadpool(self.runs.stop, _token(request), body.ids)
+        return JSONResponse({"said": said})
+
+    async def project(self, request: Request) -> Response:
+        """Rename, or change settings."""
+        body = await _json(request, ProjectBody)
+        token = _token(request)
+
+        def work() -> None:
+            with self.store.transaction() as db:
+                projects.get(db, token)
+                if body.name is not None:
+                    projects.rename(db, token, body.name)
+                if body.settings is not None:
+                    projects.save_settings(db, token, body.settings)
+
+        await run_in_threadpool(work)
+        return JSONResponse({})
+
+    async def voices(self, request: Request) -> Response:
+        """A clip that was dropped on a row or picked there becomes a voice."""
+        _check_length(request, self.limits.upload_bytes)
+        token = _token(request)
+        async with request.form(max_files=1, max_fields=4) as form:
+            clip = form.get("clip")
+            if clip is None or isinstance(clip, str):
+                raise Problem(400, "No clip arrived; choose a file again.")
+            name = str(form.get("name") or Path(clip.filename or "").stem)
+            consent = form.get("consent") == "yes"
+            voice = await run_in_threadpool(
+                uploads.voice_from_upload, self.store, token, clip.file, clip.filename or "", name, consent
+            )
+        return JSONResponse(voice)
+
+    async def take(self, request: Request) -> Response:
+        """A take's audio, with ranges."""
+        token, take_id = request.path_params["token"], request.path_params["take"]
+
+        def find() -> Path:
+            with self.store.transaction() as db:
+                projects.get(db, token)
+                found = takes.get(db, token, take_id)
+            if found is None:
+                raise Problem(404, "That take is not in this project.")
+            return takes.folder(self.store, token) / str(found["file"])
+
+        path = await run_in_threadpool(find)
+        if not path.is_file():
+            raise Problem(404, "The file of this take is gone from the disk; generate the line again.")
+        headers = {"cache-control": "private, max-age=31536000, immutable"}
+        return FileResponse(path, media_type="audio/wav", headers=headers)
+
+    async def peaks(self, request: Request) -> Response:
+        """The outline of a take's waveform, one byte a point."""
+        token, take_id = _token(request), request.path_params["take"]
+
+        def find() -> bytes:
+            with self.store.transaction() as db:
+                projects.get(db, token)
+                found = takes.get(db, token, take_id)
+            if found is None:
+                raise Problem(404, "That take is not in this project.")
+            return bytes(found["peaks"] or b"")
+
+        return Response(await run_in_threadpool(find), media_type="application/octet-stream")
+
+    def _changes(self, token: str, after: int) -> dict[str, Any]:
+        with self.store.transaction() as db:
+            answer = changes.since(db, token, after)
+        return answer | {"run": self.runs.status(token)}
+
+
+def _said(call: Handler) -> Handler:
+    """Faults that a person can act on become a sentence, not a traceback."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await call(request)
+        except Problem as problem:
+            return _problem(problem.status, str(problem))
+        except projects.UnknownProject as error:
+            return _problem(404, str(error))
+        except library.VoiceError as error:
+            return _problem(400, str(error))
+        except StorageError as error:
+            return _problem(503, str(error))
+
+    return answer
+
+
+def _problem(status: int, sentence: str) -> Response:
+    return JSONResponse({"error": sentence}, status_code=status)
+
+
+def _token(request: Request) -> str:
+    token = request.headers.get(TOKEN_HEADER, "")
+    if not token or len(token) > 64:
+        raise projects.UnknownProject
+    return token
+
+
+def _check_length(request: Request, most: int) -> None:
+    length = request.headers.get("content-length", "")
+    if not length.isdigit():
+        raise Problem(411, "The size of what was sent is not known; it was not read.")
+    if int(length) > most:
+        raise Problem(413, f"That is larger than the {most // 2**20} MB that are allowed here.")
+
+
+async def _json(request: Request, kind: type[Body]) -> Body:
+    _check_length(request, MAX_JSON_BYTES)
+    try:
+        return kind.model_validate(await request.json())
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise Problem(400, "What was sent is not JSON.") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Problem(400, f"What was sent was not understood ({where}: {first['msg']}).") from error

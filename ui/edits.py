@@ -1,0 +1,247 @@
+"""The browser's edits: small, numbered by nothing but their order, each checked before it is written.
+
+A refused edit costs no other edit anything: the answer names it, its row and the reason.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from ui import library, lines, takes
+from ui.limits import Limits
+from ui.projects import Project, bump
+from zonos.line import Line, explain
+
+LineId = Annotated[str, Field(pattern=r"^[a-z0-9]{6,24}$")]
+TakeId = Annotated[str, Field(pattern=r"^[a-f0-9]{16,40}$")]
+LineIds = Annotated[list[LineId], Field(min_length=1, max_length=5000)]
+
+# A path must never come from a browser, and a row's id is not a field.
+NOT_EDITABLE = frozenset({"id", "prefix_audio"})
+
+
+class _Edit(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SetFields(_Edit):
+    """Change fields of a row; null takes a field back to the default."""
+
+    op: Literal["set"]
+    id: LineId
+    fields: dict[str, Any]
+
+
+class Add(_Edit):
+    """A new row behind another (at the end without one)."""
+
+    op: Literal["add"]
+    id: LineId
+    after: LineId | None = None
+    first: bool = False
+    fields: dict[str, Any] = Field(default_factory=dict)
+
+
+class Delete(_Edit):
+    """Put rows away; ``restore`` brings them and their takes back."""
+
+    op: Literal["delete", "restore"]
+    ids: LineIds
+
+
+class Move(_Edit):
+    """Put rows behind another, in the order given (to the top without one)."""
+
+    op: Literal["move"]
+    ids: LineIds
+    after: LineId | None = None
+
+
+class Tick(_Edit):
+    """Tick or untick rows."""
+
+    op: Literal["tick"]
+    ids: LineIds
+    on: bool
+
+
+class Note(_Edit):
+    """A remark for people on a row."""
+
+    op: Literal["note"]
+    id: LineId
+    note: Annotated[str, Field(max_length=2000)]
+
+
+class TakeEdit(_Edit):
+    """Star a take, put it away, bring it back, or take its recipe into the line."""
+
+    op: Literal["star", "unstar", "drop-take", "restore-take", "use-take"]
+    take: TakeId
+
+
+Edit = Annotated[SetFields | Add | Delete | Move | Tick | Note | TakeEdit, Field(discriminator="op")]
+_parse: TypeAdapter[Edit] = TypeAdapter(Edit)
+
+
+class Refused(Exception):
+    """One edit cannot be made."""
+
+    def __init__(self, reason: str, line: str | None = None, field: str | None = None) -> None:
+        super().__init__(reason)
+        self.answer = {"reason": reason, "id": line, "field": field}
+
+
+def apply(db: sqlite3.Connection, project: Project, edits: list[Any], limits: Limits) -> list[dict[str, Any]]:
+    """Make edits in order, within one transaction; the answer lists those that were refused."""
+    desk = _Desk(db, project, limits)
+    return [answer for raw in edits for answer in _try(desk, raw)]
+
+
+def _try(desk: _Desk, raw: Any) -> list[dict[str, Any]]:
+    try:
+        return desk.make(_parse.validate_python(raw))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"][1:]) or "edit"
+        line = raw.get("id") if isinstance(raw, dict) else None
+        return [{"reason": f"This change was not understood ({where}: {first['msg']}).", "id": line}]
+    except Refused as refusal:
+        return [refusal.answer]
+
+
+class _Desk:
+    """Makes edits of one request; every row it writes carries the request's revision."""
+
+    def __init__(self, db: sqlite3.Connection, project: Project, limits: Limits) -> None:
+        self.db = db
+        self.project = project
+        self.token = project.token
+        self.limits = limits
+        self.revision = bump(db, project.token)
+
+    def make(self, edit: Edit) -> list[dict[str, Any]]:
+        """Make one edit; gives the fields of it that were refused."""
+        makers: dict[type, Callable[[Any], list[dict[str, Any]]]] = {
+            SetFields: self._set,
+            Add: self._add,
+            Delete: self._delete,
+            Move: self._move,
+            Tick: self._tick,
+            Note: self._note,
+            TakeEdit: self._take,
+        }
+        return makers[type(edit)](edit)
+
+    def _set(self, edit: SetFields) -> list[dict[str, Any]]:
+        row = self._row(edit.id)
+        line, refused = checked(row.line, edit.fields)
+        if line != row.line:
+            recipe = library.recipe_of(self.db, self.project.shelf, line)
+            lines.rewrite(self.db, self.token, row.id, line, recipe, self.revision)
+        elif refused:  # so that the page shows again what is really there
+            lines.touched(self.db, self.token, row.id, self.revision)
+        return _answers(edit.id, refused)
+
+    def _add(self, edit: Add) -> list[dict[str, Any]]:
+        if lines.get(self.db, self.token, edit.id):
+            return []  # the page asks again after a broken connection
+        if lines.count(self.db, self.token) >= self.limits.rows:
+            raise Refused(
+                f"A project holds at most {self.limits.rows} rows here; start another project.", edit.id
+            )
+        line, refused = checked(Line(text=""), edit.fields)
+        after = edit.after if edit.first or edit.after else lines.last_id(self.db, self.token)
+        position = lines.positions_after(self.db, self.token, after, 1, self.revision)[0]
+        recipe = library.recipe_of(self.db, self.project.shelf, line)
+        try:
+            lines.insert(self.db, self.token, edit.id, line, recipe, position, self.revision)
+        except sqlite3.IntegrityError:
+            raise Refused("That row was deleted; bring it back with Undo.", edit.id) from None
+        return _answers(edit.id, refused)
+
+    def _delete(self, edit: Delete) -> list[dict[str, Any]]:
+        lines.set_deleted(self.db, self.token, edit.ids, edit.op == "delete", self.revision)
+        return []
+
+    def _move(self, edit: Move) -> list[dict[str, Any]]:
+        ids = [line_id for line_id in edit.ids if line_id != edit.after]
+        places = lines.positions_after(self.db, self.token, edit.after, len(ids), self.revision)
+        for line_id, position in zip(ids, places, strict=True):
+            lines.place(self.db, self.token, line_id, position, self.revision)
+        return []
+
+    def _tick(self, edit: Tick) -> list[dict[str, Any]]:
+        lines.set_ticked(self.db, self.token, edit.ids, edit.on, self.revision)
+        return []
+
+    def _note(self, edit: Note) -> list[dict[str, Any]]:
+        lines.set_note(self.db, self.token, self._row(edit.id).id, edit.note, self.revision)
+        return []
+
+    def _take(self, edit: TakeEdit) -> list[dict[str, Any]]:
+        if edit.op == "use-take":
+            return self._use_take(edit.take)
+        if edit.op in ("star", "unstar"):
+            line = takes.star(self.db, self.token, edit.take, edit.op == "star")
+        else:
+            line = takes.set_deleted(self.db, self.token, edit.take, edit.op == "drop-take")
+        if line is None:
+            raise Refused("That take is not in this project.")
+        lines.touched(self.db, self.token, line, self.revision)
+        return []
+
+    def _use_take(self, take_id: str) -> list[dict[str, Any]]:
+        take = takes.get(self.db, self.token, take_id)
+        if take is None:
+            raise Refused("That take is not in this project.")
+        row = self._row(take["line"])
+        line = takes.line_of(take, row.line)
+        recipe = library.recipe_of(self.db, self.project.shelf, line)
+        lines.rewrite(self.db, self.token, row.id, line, recipe, self.revision)
+        return []
+
+    def _row(self, line_id: str) -> lines.Row:
+        row = lines.get(self.db, self.token, line_id)
+        if row is None:
+            raise Refused("That row is not in this project (any more).", line_id)
+        return row
+
+
+def checked(line: Line, fields: dict[str, Any]) -> tuple[Line, list[tuple[str, str]]]:
+    """The line with the good ones of ``fields`` in it, and a sentence for each of the others."""
+    refused = [(name, f"{name} cannot be set here.") for name in fields if name in NOT_EDITABLE]
+    wanted = {
+        name: _default(name) if value is None else value
+        for name, value in fields.items()
+        if name not in NOT_EDITABLE
+    }
+    base = line.model_dump()
+    bad = _faults(base | wanted)
+    refused += [(name, sentence) for name, sentence in bad if name in wanted]
+    bad_names = {name for name, _ in bad}
+    good = {name: value for name, value in wanted.items() if name not in bad_names}
+    return Line.model_validate(base | good), refused
+
+
+def _faults(fields: dict[str, Any]) -> list[tuple[str, str]]:
+    try:
+        Line.model_validate(fields)
+    except ValidationError as error:
+        return explain(error)
+    return []
+
+
+def _default(name: str) -> Any:
+    field = Line.model_fields.get(name)
+    if field is None:
+        return None
+    return "" if field.is_required() else field.default
+
+
+def _answers(line: str, refused: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    return [{"id": line, "field": field, "reason": reason} for field, reason in refused]

@@ -1,0 +1,83 @@
+"""The one model that is in memory, and who may change it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from zonos.engine import Engine
+
+
+class Engines:
+    """Lends out the engine of a model; another model is loaded when nobody uses the present one.
+
+    Args:
+        load: makes an engine from a model's name.
+    """
+
+    def __init__(self, load: Callable[[str], Engine]) -> None:
+        self._load = load
+        self._turn = threading.Condition()
+        self._model: str | None = None
+        self._engine: Engine | None = None
+        self._users = 0
+        self._changing = False
+
+    @contextmanager
+    def use(self, model: str) -> Iterator[Engine]:
+        """Borrow the engine of ``model``; waits until users of another model are through.
+
+        Raises:
+            CheckpointError: the model cannot be loaded.
+        """
+        engine = self._take(model)
+        try:
+            yield engine
+        finally:
+            with self._turn:
+                self._users -= 1
+                self._turn.notify_all()
+
+    def close(self) -> None:
+        """End the engine."""
+        with self._turn:
+            if self._engine is not None:
+                self._engine.close()
+            self._engine = self._model = None
+
+    def _take(self, model: str) -> Engine:
+        with self._turn:
+            self._turn.wait_for(lambda: not self._changing and (self._model == model or self._users == 0))
+            if self._model == model and self._engine is not None:
+                self._users += 1
+                return self._engine
+            self._changing = True
+        try:
+            engine = self._swap(model)
+        except BaseException:
+            with self._turn:
+                self._changing = False
+                self._turn.notify_all()
+            raise
+        with self._turn:
+            self._model, self._engine, self._changing = model, engine, False
+            self._users += 1
+            self._turn.notify_all()
+        return engine
+
+    def _swap(self, model: str) -> Engine:
+        """Outside the lock: loading takes a while. The old model goes first, memory holds one."""
+        old, self._engine, self._model = self._engine, None, None
+        if old is not None:
+            old.close()
+        return self._load(model)
+
+
+def load_engine(model: str) -> Engine:
+    """The real thing; torch is imported here, not when the page starts."""
+    import zonos
+
+    return zonos.load(model)

@@ -1,0 +1,52 @@
+"""Writing a finished take: the audio file first, whole, then what its row needs to know."""
+
+from __future__ import annotations
+
+import uuid
+
+import numpy as np
+
+from ui import lines, takes
+from ui.projects import Project
+from ui.store import Store
+from zonos.events import Speech
+from zonos.line import Line
+
+PEAKS = 200
+
+
+def keep_take(store: Store, project: Project, line: Line, recipe: str, speech: Speech) -> takes.NewTake:
+    """Write the audio and describe the take; its row is not written yet.
+
+    Raises:
+        OSError: the disk refused; nothing half-written stays.
+    """
+    from zonos.audio import write_audio
+
+    take_id = uuid.uuid4().hex
+    file = f"{take_id}.wav"
+    write_audio(takes.folder(store, project.token) / file, speech.samples, speech.sample_rate)
+    return takes.NewTake(
+        id=take_id,
+        line=str(line.id),
+        file=file,
+        seconds=speech.seconds,
+        sample_rate=speech.sample_rate,
+        seed=speech.seed,
+        ended=speech.ended,
+        model=project.settings.model,
+        fields=lines.stored(line),
+        recipe=recipe,
+        detail=speech.recipe,
+        warnings=speech.warnings,
+        peaks=peaks(speech.samples),
+    )
+
+
+def peaks(samples: np.ndarray) -> bytes:
+    """Outline of a waveform: the largest magnitude of each of up to 200 stretches, 0 to 255."""
+    if samples.size == 0:
+        return b""
+    edges = np.linspace(0, samples.size, min(PEAKS, samples.size) + 1).astype(np.int64)[:-1]
+    loudest = np.maximum.reduceat(np.abs(samples), edges)
+    return bytes((np.clip(loudest, 0.0, 1.0) * 255).astype(np.uint8))

@@ -1,0 +1,125 @@
+"""The page: Gradio's parts around the table, and the routes that the table talks to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from ui import help as help_tab
+from ui import models, projects, sample
+from ui.api import Api
+from ui.engines import Engines, load_engine
+from ui.limits import Limits
+from ui.runs import Runs
+from ui.store import Store, data_folder
+from ui.table import HEAD, OPEN, REFRESH, create_table
+
+STORAGE_KEY = "zonos-studio-project"
+# Not for secrecy (the browser is its owner's): the same value opens the state again after a restart.
+STORAGE_SECRET = "zonos-studio-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Studio:
+    """Everything that lives as long as the process."""
+
+    store: Store
+    engines: Engines
+    runs: Runs
+    api: Api
+    limits: Limits
+
+    @classmethod
+    def open(cls) -> Studio:
+        """Open the data folder and put right what a crash left.
+
+        Raises:
+            StorageError: the folder cannot be used.
+        """
+        limits = Limits.from_environment()
+        store = Store(data_folder())
+        engines = Engines(load_engine)
+        runs = Runs(store, engines, limits)
+        if store.own():
+            runs.recover()
+        return cls(store, engines, runs, Api(store, runs, limits), limits)
+
+    def close(self) -> None:
+        """Let go of model and database."""
+        self.engines.close()
+        self.store.close()
+
+
+def build(studio: Studio) -> gr.Blocks:
+    """The whole page."""
+    page = gr.Blocks(title="Zonos Studio", analytics_enabled=False, fill_width=True)
+    with page:
+        token = gr.BrowserState("", storage_key=STORAGE_KEY, secret=STORAGE_SECRET)
+        with gr.Row(elem_id="studio-top"):
+            gr.HTML('<h1 class="st-brand">Zonos Studio</h1>', elem_id="studio-brand")
+            name = gr.Textbox(
+                label="Project", elem_id="studio-name", max_lines=1, show_label=False, container=False
+            )
+            model = gr.Dropdown(
+                models.choices(), label="Model", elem_id="studio-model", show_label=False, container=False
+            )
+            about_model = gr.Markdown(elem_id="studio-model-note")
+        with gr.Tabs():
+            with gr.Tab("Script"):
+                create_table()
+            with gr.Tab("Help"):
+                help_tab.create()
+
+        def opened(value: str) -> tuple[str, str, str, str]:
+            project = _open(studio.store, value)
+            chosen = project.settings.model
+            return project.token, project.name, chosen, models.note(chosen)
+
+        def renamed(value: str, new_name: str) -> None:
+            with studio.store.transaction() as db:
+                projects.rename(db, projects.get(db, value).token, new_name)
+
+        def picked(value: str, chosen: str) -> str:
+            with studio.store.transaction() as db:
+                settings = projects.get(db, value).settings.model_copy(update={"model": chosen})
+                projects.save_settings(db, value, settings)
+            return models.note(chosen)
+
+        load = page.load(opened, token, [token, name, model, about_model], show_progress="hidden")
+        load.then(None, token, None, js=OPEN)
+        name.blur(renamed, [token, name], None, show_progress="hidden")
+        name.submit(renamed, [token, name], None, show_progress="hidden")
+        changed = model.input(picked, [token, model], about_model, show_progress="hidden")
+        changed.then(None, None, None, js=REFRESH)
+    return page
+
+
+def launch_options(studio: Studio) -> dict[str, Any]:
+    """Arguments of ``Blocks.launch`` that make the page ours."""
+    return {
+        "app_kwargs": {"routes": studio.api.routes()},
+        "theme": gr.themes.Default(
+            primary_hue="blue",
+            neutral_hue="slate",
+            font=["system-ui", "sans-serif"],
+            font_mono=["ui-monospace", "monospace"],
+            text_size="sm",
+            spacing_size="sm",
+        ),
+        "head": HEAD,
+        "footer_links": [],
+        "run_history": False,
+        "ssr_mode": False,
+        "max_file_size": studio.limits.upload_bytes,
+        "quiet": True,
+    }
+
+
+def _open(store: Store, token: str) -> projects.Project:
+    """The project of a token; a new visitor, or one whose project is gone, gets the sample."""
+    try:
+        return projects.touch(store, token)
+    except projects.UnknownProject:
+        return sample.first_project(store)

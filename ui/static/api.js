@@ -1,0 +1,80 @@
+// Requests to the studio's own routes. Every failure becomes an Error whose message is for people.
+
+export class Gone extends Error {}
+export class Refused extends Error {}
+
+const root = () => {
+  const given = window.gradio_config?.root;
+  return given ? `${given.replace(/\/$/, "")}/` : new URL(".", location.href).href;
+};
+
+export class Api {
+  constructor(token) {
+    this.token = token;
+  }
+
+  about() {
+    return this.#ask("studio/about");
+  }
+
+  changes(after) {
+    return this.#ask(`studio/changes?after=${after}`);
+  }
+
+  edits(after, edits, { leaving = false } = {}) {
+    return this.#post("studio/edits", { after, edits }, { keepalive: leaving });
+  }
+
+  run(which, { ids = [], takes = null } = {}) {
+    return this.#post("studio/run", { which, ids, takes });
+  }
+
+  stop(ids = null) {
+    return this.#post("studio/stop", { ids });
+  }
+
+  project(body) {
+    return this.#post("studio/project", body);
+  }
+
+  async peaks(take) {
+    const answer = await this.#fetch(`studio/peaks/${take}`, {});
+    return new Uint8Array(await answer.arrayBuffer());
+  }
+
+  voice(file, name, consent) {
+    const form = new FormData();
+    form.append("clip", file, file.name);
+    form.append("name", name);
+    form.append("consent", consent ? "yes" : "no");
+    return this.#ask("studio/voices", { method: "POST", body: form });
+  }
+
+  takeAddress(take) {
+    return `${root()}studio/take/${encodeURIComponent(this.token)}/${take}.wav`;
+  }
+
+  #post(path, body, options = {}) {
+    const headers = { "content-type": "application/json" };
+    return this.#ask(path, { method: "POST", body: JSON.stringify(body), headers, ...options });
+  }
+
+  async #ask(path, options = {}) {
+    return (await this.#fetch(path, options)).json();
+  }
+
+  async #fetch(path, options) {
+    const headers = { ...options.headers, "x-studio-project": this.token };
+    let answer;
+    try {
+      answer = await fetch(root() + path, { ...options, headers });
+    } catch {
+      throw new Error("The studio does not answer. Your changes are kept here and sent when it is back.");
+    }
+    if (answer.ok) return answer;
+    const { error = `The studio answered with fault ${answer.status}.` } = await answer.json().catch(() => ({}));
+    if (answer.status === 404) throw new Gone(error);
+    if (answer.status >= 400 && answer.status < 500) throw new Refused(error);
+    throw new Error(error);
+  }
+}

@@ -1,0 +1,76 @@
+// The studio's part of the page: mounted once by Gradio's HTML component, opened with a project token.
+
+import { Api } from "./api.js";
+import { el } from "./dom.js";
+import { Notices } from "./notices.js";
+import { Player } from "./player.js";
+import { Project } from "./project.js";
+import { RunBar } from "./runbar.js";
+import { Table } from "./table.js";
+
+export function mount(root) {
+  let project = null;
+  return {
+    async open(token) {
+      if (!token || project?.api.token === token) return;
+      await project?.close().catch(() => {});
+      project = await open(root, token);
+    },
+    // Native parts of the page call this after they changed the project on the server.
+    refresh: () => project?.pollNow(),
+    flush: () => project?.flush(),
+    get project() {
+      return project;
+    },
+  };
+}
+
+async function open(root, token) {
+  const api = new Api(token);
+  const project = new Project(api);
+  const notices = new Notices();
+  const facts = await api.about();
+  const player = new Player(api);
+  const table = new Table(project, facts, player, notices);
+  const told = (work) => work.then((said) => notices.show(said), (error) => notices.show(error.message, { kind: "trouble" }));
+  const runBar = new RunBar({
+    generate: (which) => told(project.generate(which)),
+    stop: () => told(project.stop()),
+    add: () => table.add(),
+  });
+  const studio = el("div", { class: "st-studio" }, runBar.node, table.node, player.dock);
+  studio.append(...table.popovers, notices.list, notices.live);
+  root.replaceChildren(studio);
+  wire(project, table, runBar, player, notices);
+  await project.open();
+  root.dataset.ready = "yes";
+  return project;
+}
+
+function wire(project, table, runBar, player, notices) {
+  const counts = new Map();
+  project.addEventListener("lines", ({ detail }) => {
+    for (const [id, line] of project.lines) {
+      const count = line.takes?.length ?? 0;
+      if (count > (counts.get(id) ?? 0)) table.newTake(id);
+      counts.set(id, count);
+    }
+    table.show(detail.ids);
+    runBar.update(project);
+  });
+  project.addEventListener("about", () => table.show());
+  project.addEventListener("run", ({ detail }) => {
+    table.showProgress();
+    runBar.update(project);
+    if (detail.before.on && !project.run.on) notices.say("The run is over.");
+  });
+  project.addEventListener("saving", () => runBar.showSaved(project));
+  project.addEventListener("trouble", () => runBar.showSaved(project));
+  project.addEventListener("refused", ({ detail }) => {
+    const row = table.rows.get(detail.id);
+    notices.show(`${row ? `Line ${row.number}: ` : ""}${detail.reason}`, { kind: "trouble" });
+  });
+  player.addEventListener("change", () => table.showPlaying());
+  player.addEventListener("next", ({ detail }) => table.playNext(detail));
+  player.addEventListener("trouble", ({ detail }) => notices.show(detail, { kind: "trouble" }));
+}

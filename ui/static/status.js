@@ -1,0 +1,23 @@
+// What is going on with a line, in words. Colours only repeat what the words say.
+
+export function statusOf(line, part) {
+  const takes = line.takes ?? [];
+  const current = takes.some((take) => !take.old);
+  if (line.state === "running") return { kind: "running", words: part ? `speaking ${part} %` : "speaking", busy: true };
+  if (line.state === "queued") return { kind: "queued", words: "waiting", busy: true };
+  if (line.state === "failed") return { kind: "failed", words: "failed", why: line.why };
+  if (!line.text.trim()) return { kind: "empty", words: "no text" };
+  const warning = takes.findLast?.((take) => !take.old)?.warn;
+  if (line.state === "stopped" && !current) return { kind: "stopped", words: "stopped", why: line.why };
+  if (current) return { kind: warning ? "warned" : "done", words: warning ? "done, look" : "done", why: warning };
+  if (takes.length) return { kind: "changed", words: "changed since" };
+  return { kind: "pending", words: "pending" };
+}
+
+export function isPending(line) {
+  return Boolean(line.text.trim()) && !isBusy(line) && !(line.takes ?? []).some((take) => !take.old);
+}
+
+export function isBusy(line) {
+  return line.state === "queued" || line.state === "running";
+}

@@ -1,0 +1,41 @@
+"""The table as a Gradio component: a constant template and a loader for the script in ``static/``.
+
+No word of a producer ever enters the template or the component's value: the script fetches rows as
+JSON from our own routes and writes them with ``textContent``.
+"""
+
+from __future__ import annotations
+
+import gradio as gr
+
+TEMPLATE = '<div class="st-mount"><p class="st-loading">Opening your project …</p></div>'
+
+# ``studioReady`` is made in the page's head, since an event of Gradio's may come before this runs.
+LOADER = """
+const root = (window.gradio_config?.root ?? new URL('.', location.href).href).replace(/\\/$/, '');
+import(`${root}/studio/static/main.js`).then(
+  (studio) => window.studioMounted(studio.mount(element.querySelector('.st-mount'))),
+  () => { element.querySelector('.st-loading').textContent =
+    'The page could not load its script. Reload the page.'; },
+);
+"""
+
+HEAD = """
+<script>window.studioReady = new Promise((resolve) => { window.studioMounted = resolve; });</script>
+<link rel="stylesheet" href="studio/static/studio.css">
+"""
+
+OPEN = "async (token) => { (await window.studioReady).open(token); }"
+REFRESH = "async () => { (await window.studioReady).refresh(); }"
+
+
+def create_table() -> gr.HTML:
+    """The table; it stays empty until a project's token reaches :data:`OPEN`."""
+    return gr.HTML(
+        value="",
+        html_template=TEMPLATE,
+        js_on_load=LOADER,
+        apply_default_css=False,
+        elem_id="studio-table",
+        padding=False,
+    )
