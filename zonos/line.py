@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -80,6 +81,9 @@ PRESETS: dict[str, Emotion] = {
 }
 
 
+_WEIGHTS = re.compile(r"([^\s=:,;]+)\s*[=:]\s*([^\s,;]+)")
+
+
 def parse_emotion(value: Any) -> Any:
     """Accept a preset's name, ``auto``, ``happiness=0.8 surprise=0.2``, a mapping or an Emotion.
 
@@ -95,8 +99,8 @@ def parse_emotion(value: Any) -> Any:
         return AUTO
     if text in PRESETS:
         return PRESETS[text]
-    pairs = re.findall(r"([^\s=:,;]+)\s*[=:]\s*([^\s,;]+)", text)
-    if not pairs:
+    pairs = _WEIGHTS.findall(text)
+    if not pairs or _WEIGHTS.sub(" ", text).strip(" ,;\t\n"):
         raise ValueError(
             f"unknown emotion {value!r}; use auto, a preset ({', '.join(PRESETS)}) "
             "or weights such as happiness=0.8 surprise=0.2"
@@ -214,7 +218,7 @@ def _sentence(field: str, item: Any) -> str:
     if kind == "missing":
         return f"{field} is missing."
     if kind in {"greater_than_equal", "less_than_equal", "greater_than", "less_than"}:
-        return f"{name} is {given}; it must be {_span(field, context)}."
+        return f"{name} is {given}; it must be {_span(name, context)}."
     if kind == "value_error":
         return f"{field}: {context.get('error', item['msg'])}."
     if kind == "string_too_long":
@@ -234,9 +238,11 @@ def _span(field: str, context: dict[str, Any]) -> str:
     return " and ".join(f"{_BOUNDS[key]} {value:g}" for key, value in context.items() if key in _BOUNDS)
 
 
+@cache
 def limits(field: str) -> tuple[float | None, float | None]:
-    """Smallest and largest value of a numeric field of a line, read from its schema."""
-    schema = Line.model_json_schema()["properties"].get(field, {})
+    """Smallest and largest value of a numeric field or an emotion's weight, read from its schema."""
+    model = Emotion if field in EMOTIONS else Line
+    schema = model.model_json_schema()["properties"].get(field, {})
     for option in [schema, *schema.get("anyOf", [])]:
         # pydantic writes bounds that follow a validator under its own names
         low = next(
