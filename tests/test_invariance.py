@@ -24,7 +24,15 @@ SETTINGS = [
     replace(OFF, temperature=1.0, linear=0.3, quad=0.1, repetition_penalty=1.5, repetition_window=20),
 ]
 SCALES = [2.0, 1.0, 4.0, 1.5, 2.0, 1.0, 3.0, 1.0]
-CASES = ["en_speaker", "de_speaker", "en_long_cfg0", "cmn_prefix5", "en_plain", "ja_speaker", "en_prefix1_cfg15"]
+CASES = [
+    "en_speaker",
+    "de_speaker",
+    "en_long_cfg0",
+    "cmn_prefix5",
+    "en_plain",
+    "ja_speaker",
+    "en_prefix1_cfg15",
+]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from zonos.config import AttentionConfig, BackboneConfig, SsmConfig
-from zonos.mamba2 import STATE_DTYPE, Mamba2, chunked_scan, silu, softplus, state_bytes_per_row, state_shapes
+from zonos.elementwise import silu, softplus
+from zonos.mamba2 import STATE_DTYPE, Mamba2, chunked_scan, state_bytes_per_row, state_shapes
 
 DATA = Path(__file__).parent / "data"
 CHUNK = 8

@@ -1,7 +1,28 @@
-"""The batched Zonos generator: lines in, speech out."""
+"""The batched Zonos generator: lines in, speech out.
+
+>>> import zonos
+>>> with zonos.load("mini", voices=zonos.VoiceFolder(["examples/voices"])) as engine:
+...     for event in engine.submit([zonos.Line(text="Good morning.", voice="Heart")]):
+...         print(event)
+"""
 
 from __future__ import annotations
 
-from zonos.line import Emotion, Line, Sampling
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Emotion", "Line", "Sampling"]
+from zonos.line import Emotion, Line, Sampling
+from zonos.voices import VoiceFolder
+
+if TYPE_CHECKING:
+    from zonos.engine import Engine, load
+
+__all__ = ["Emotion", "Engine", "Line", "Sampling", "VoiceFolder", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """The engine brings torch along, which whoever only reads scripts need not wait for."""
+    if name in ("Engine", "load"):
+        from zonos import engine
+
+        return getattr(engine, name)
+    raise AttributeError(f"module 'zonos' has no attribute {name!r}")

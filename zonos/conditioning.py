@@ -141,9 +141,7 @@ class PrefixConditioner(nn.Module):
 
     def forward(self, values: Mapping[str, Value]) -> Tensor:
         """Prefix of one line: values by conditioner name (absent or None = left out) -> [n, d_model]."""
-        parts = [
-            module(values.get(name)) for name, module in zip(self.names, self.conditioners, strict=True)
-        ]
+        parts = [module(values.get(name)) for name, module in zip(self.names, self.conditioners, strict=True)]
         return self.norm(self.project(torch.cat(parts)))
 
     def unconditioned(self, values: Mapping[str, Value], keep: Mapping[str, Value] | None = None) -> Tensor:

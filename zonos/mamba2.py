@@ -21,6 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zonos.config import BackboneConfig
+from zonos.elementwise import silu, softplus
 
 STATE_DTYPE = torch.float32
 # The layer's own norm, fixed in the training library: not the config's norm_epsilon.
@@ -250,15 +251,3 @@ def _advance_rows(state: Tensor, decay: Tensor, x_dt: Tensor, b: Tensor, c: Tens
     grouped.addcmul_(x_dt.flatten(1).unflatten(1, (groups, -1))[..., None], b[:, :, None, :])
     y = torch.bmm(grouped.flatten(0, 1), c.flatten(0, 1)[..., None])
     return y.view_as(x_dt)
-
-
-def silu(x: Tensor) -> Tensor:
-    """``x * sigmoid(x)``; on the CPU an element's result does not depend on its place in the tensor."""
-    return x / (1 + torch.exp(-x)) if x.device.type == "cpu" else F.silu(x)
-
-
-def softplus(x: Tensor) -> Tensor:
-    """``log(1 + exp(x))``; on the CPU an element's result does not depend on its place in the tensor."""
-    if x.device.type != "cpu":
-        return F.softplus(x)
-    return x.clamp_min(0) + torch.log1p(torch.exp(-x.abs()))

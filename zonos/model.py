@@ -27,10 +27,14 @@ class Zonos(nn.Module):
         super().__init__()
         self.config = config
         d_model = config.backbone.d_model
-        self.embeddings = nn.ModuleList(nn.Embedding(N_EMBEDDINGS, d_model) for _ in range(config.n_codebooks))
+        self.embeddings = nn.ModuleList(
+            nn.Embedding(N_EMBEDDINGS, d_model) for _ in range(config.n_codebooks)
+        )
         self.backbone = Backbone(config.backbone)
         self.prefix_conditioner = PrefixConditioner(config.prefix_conditioner, d_model)
-        self.heads = nn.ModuleList(nn.Linear(d_model, N_LOGITS, bias=False) for _ in range(config.n_codebooks))
+        self.heads = nn.ModuleList(
+            nn.Linear(d_model, N_LOGITS, bias=False) for _ in range(config.n_codebooks)
+        )
         self._fused: tuple[Tensor, Tensor] | None = None
 
     @property

@@ -140,9 +140,7 @@ def sample(
     """
     if use.window:
         recent = recent[..., recent.shape[-1] - use.window :]
-        logits = penalise_repetition(
-            logits, recent, settings.repetition_window, settings.repetition_penalty
-        )
+        logits = penalise_repetition(logits, recent, settings.repetition_window, settings.repetition_penalty)
     if not use.drawn:
         return logits.argmax(-1)
     probs = probabilities(logits, settings, use)

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from zonos.config import AttentionConfig, BackboneConfig
+from zonos.elementwise import silu
 from zonos.mamba2 import Mamba2
 
 ROTARY_BASE = 10_000.0
@@ -119,7 +120,7 @@ class GatedMLP(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x [n, d_model] -> [n, d_model]."""
         y, gate = self.fc1(x).chunk(2, dim=-1)
-        return self.fc2(y * F.silu(gate))
+        return self.fc2(y * silu(gate))
 
 
 class AttentionBlock(nn.Module):

@@ -1,0 +1,379 @@
+"""The decode loop: admit, step, read, hand over. One thread runs it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+import numpy as np
+import torch
+
+from zonos.cache import OutOfBlocks
+from zonos.errors import LineError
+from zonos.events import AudioChunk, Progress, Started
+from zonos.pipeline import Pipeline
+from zonos.run import Run
+from zonos.runner import RowFlags, Runner
+from zonos.scheduler import Scheduler
+from zonos.takes import Piece, Take
+
+log = logging.getLogger(__name__)
+
+RETRIES = 2  # new seeds for a row that lost its way, before that is reported
+REPEAT_SECONDS = 2.0  # one and the same frame for this long is no speech
+PROGRESS_FRAMES = 16  # between two progress events of a piece
+HEARD_FRAMES = 4  # between two hand-overs of a streamed piece
+
+
+class Loop:
+    """Decodes everybody's pieces.
+
+    Args:
+        pipeline: the checkpoint.
+        slots: most rows at once.
+        finishing: runs the codec.
+        wake: called when work was added from another thread.
+        read_every: steps between two looks at the device's flags; None = 1 on the CPU, where
+            looking costs nothing, else 4.
+        max_blocks: most KV blocks; None = no limit.
+        lane_quantum: see ``zonos.runner.Runner``.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        *,
+        slots: int,
+        finishing: Executor,
+        wake: Callable[[], None],
+        read_every: int | None = None,
+        max_blocks: int | None = None,
+        lane_quantum: int = 4,
+    ) -> None:
+        self.pipeline, self.finishing, self.wake = pipeline, finishing, wake
+        self.slots, self.max_blocks, self.lane_quantum = slots, max_blocks, lane_quantum
+        self.read_every = read_every or (1 if pipeline.model.device.type == "cpu" else 4)
+        self.runner = self._new_runner()
+        self.scheduler: Scheduler[Piece] = Scheduler()
+        self.frame_rate = pipeline.codec.frame_rate
+        self.stats: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self._incoming: deque[Take | Piece] = deque()
+        self._takes: set[Take] = set()
+        self._running: list[Piece] = []  # by row
+        self._unread = 0  # steps since the last look at the flags
+
+    # ---- from any thread ---------------------------------------------------------------------
+
+    def add(self, work: Take | Piece) -> None:
+        """A new take, or a piece to be tried again."""
+        if isinstance(work, Take):
+            work.run.emit(work.accepted(self.frame_rate))
+        with self._lock:
+            self._incoming.append(work)
+
+    def has_work(self) -> bool:
+        """Whether a turn would do anything."""
+        return bool(self._incoming or self._running or len(self.scheduler))
+
+    # ---- from the loop's thread --------------------------------------------------------------
+
+    def turn(self) -> bool:
+        """Admit, decode one frame for every row, look after rows that end; False when idle."""
+        self._take_in()
+        self._drop_cancelled()
+        self._admit()
+        if self._running:
+            self._step()
+        return self.has_work()
+
+    def cancel_all(self) -> None:
+        """End every take that is not done; nothing runs any more."""
+        self._take_in()
+        for take in self._takes:
+            take.over = True
+            take.run.close()
+        self._takes.clear()
+
+    def fail_all(self, code: str, reason: str) -> None:
+        """Report a fault of the generator itself on every take, and start afresh."""
+        self._take_in()
+        for take in self._takes:
+            take.fail(code, reason)
+        self._takes.clear()
+        self.scheduler = Scheduler()
+        self._running = []
+        self.runner = self._new_runner()
+
+    def _new_runner(self) -> Runner:
+        return Runner(
+            self.pipeline.model,
+            slots=self.slots,
+            max_blocks=self.max_blocks,
+            lane_quantum=self.lane_quantum,
+        )
+
+    def _take_in(self) -> None:
+        with self._lock:
+            incoming = list(self._incoming)
+            self._incoming.clear()
+        for work in incoming:
+            if isinstance(work, Take):
+                self._takes.add(work)
+                for piece in work.pieces:
+                    self.scheduler.add(piece)
+            elif not work.take.over:
+                self.scheduler.add(work)
+
+    def _drop_cancelled(self) -> None:
+        cancelled = {
+            take
+            for take in self._takes
+            if take.over or (take.run.has_cancels and take.run.is_cancelled(take.line, take.take))
+        }
+        if not cancelled:
+            return
+        self.scheduler.drop(lambda piece: piece.take in cancelled)
+        for row in reversed(range(len(self._running))):
+            if self._running[row].take in cancelled:
+                self._release(row)
+        for take in cancelled:
+            take.over = True
+            take.run.cancelled(take.line, take.take)
+        self._takes -= cancelled
+
+    def _admit(self) -> None:
+        """Give free slots to the pieces whose turn it is."""
+        while self.runner.free_rows and len(self.scheduler):
+            piece = self.scheduler.next()
+            if piece is None:
+                return
+            if not self._admit_one(piece):
+                return
+
+    def _admit_one(self, piece: Piece) -> bool:
+        """Prefill one piece; False when there is no room before another row leaves."""
+        try:
+            plan = piece.plan(self.pipeline)
+            self.runner.admit([plan])
+        except OutOfBlocks:
+            self.scheduler.left(piece)
+            if self._running:
+                self.scheduler.add(piece)
+            else:
+                self._give_up(
+                    piece, "too_long", "This line does not fit the memory that is left; make it shorter."
+                )
+            return False
+        except LineError as error:
+            self.scheduler.left(piece)
+            self._give_up(piece, error.code, error.reason)
+            return True
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            self.scheduler.left(piece)
+            self.scheduler.add(piece)
+            self._back_off()
+            return False
+        self._running.append(piece)
+        if not piece.take.started:
+            piece.take.started = True
+            piece.take.run.emit(Started(piece.run, piece.take.line, piece.take.take))
+        return True
+
+    def _step(self) -> None:
+        try:
+            self.runner.step()
+        except OutOfBlocks:
+            self._make_room()
+            return
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            self._back_off()
+            return
+        self.stats["steps"] += 1
+        self.stats["row_steps"] += len(self._running)
+        self._unread += 1
+        if self._unread >= self.read_every:
+            self._unread = 0
+            self._read()
+
+    def _make_room(self) -> None:
+        """The KV pool is full: the row that lost least starts again later."""
+        flags = self.runner.read()
+        if len(self._running) == 1:
+            piece = self._running[0]
+            self._release(0)
+            reason = "This line does not fit the memory that is left; make it shorter."
+            self._give_up(piece, "too_long", reason)
+            return
+        row = min(range(len(flags)), key=lambda r: flags[r].frames)
+        self._requeue(row)
+
+    def _back_off(self) -> None:
+        """Out of memory: half the slots, what was running waits again, what is done is kept."""
+        for row in reversed(range(len(self._running))):
+            self._requeue(row, release=False)
+        self._running = []
+        if self.slots == 1:
+            raise MemoryError("out of memory with a single row")
+        self.slots = max(1, self.slots // 2)
+        log.warning("out of memory: going on with %d slots", self.slots)
+        self.stats["back_offs"] += 1
+        del self.runner
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        self.runner = self._new_runner()
+
+    def _requeue(self, row: int, *, release: bool = True) -> None:
+        piece = self._running[row]
+        if release:
+            self._release(row)
+        else:
+            self.scheduler.left(piece)
+        if piece.heard:
+            # Part of it was already heard: starting again would say it twice.
+            self._give_up(piece, "out_of_memory", "Memory ran out while this was being streamed; try again.")
+            return
+        piece.restart()
+        self.scheduler.add(piece)
+
+    def _release(self, row: int, *, broken: bool = False) -> None:
+        """Take a row out; as in the runner, the last one gets its number."""
+        self.scheduler.left(self._running[row])
+        self.runner.release(row, broken=broken)
+        self._running[row] = self._running[-1]
+        self._running.pop()
+
+    # ---- rows that go on, rows that end ------------------------------------------------------
+
+    def _read(self) -> None:
+        flags = self.runner.read()
+        for row in reversed(range(len(flags))):
+            piece, flag = self._running[row], flags[row]
+            piece.frames = flag.frames
+            if flag.ended or flag.repeats > REPEAT_SECONDS * self.frame_rate:
+                codes = self.runner.codes(row, 0, flag.frames)
+                self._release(row, broken=flag.broken)
+                self._ended(piece, codes, flag)
+            else:
+                self._goes_on(row, piece)
+
+    def _goes_on(self, row: int, piece: Piece) -> None:
+        if piece.frames - piece.told >= PROGRESS_FRAMES:
+            piece.told = piece.frames
+            self._tell_progress(piece.take)
+        if piece.stream and piece.index == 0 and piece.frames - piece.heard >= HEARD_FRAMES:
+            piece.heard = piece.frames
+            self.finishing.submit(self._guarded, self._hear, piece, self.runner.codes(row, 0, piece.frames))
+
+    def _tell_progress(self, take: Take) -> None:
+        expected = max(take.frames, take.request.expected_frames)
+        take.run.emit(Progress(take.run.id, take.line, take.take, take.frames, expected))
+
+    def _ended(self, piece: Piece, codes: np.ndarray, flag: RowFlags) -> None:
+        """Good, to be tried again, or to be reported."""
+        self.stats["frames"] += codes.shape[1]
+        if flag.broken:
+            reason = "The model's numbers were not finite for this line; try another seed or other settings."
+            self._give_up(piece, "not_finite", reason)
+            return
+        asked = piece.take.request.line.max_seconds
+        cut_as_asked = asked is not None and piece.request.limit <= round(asked * self.frame_rate)
+        if flag.said_eos or (flag.ended and cut_as_asked):
+            piece.take.length_cut |= not flag.said_eos
+            self.finishing.submit(self._guarded, self._finish, piece, codes)
+        elif not self._retry(piece):
+            if piece.heard:
+                piece.take.length_cut = True
+                piece.take.warnings.append("The model did not find an end; the take was cut.")
+                self.finishing.submit(self._guarded, self._finish, piece, codes)
+            else:
+                self._give_up(piece, "run_on", self._run_on_reason(piece))
+
+    def _run_on_reason(self, piece: Piece) -> str:
+        seconds = piece.request.limit / self.frame_rate
+        return (
+            f"The model did not find an end within {seconds:.0f} s, with {piece.attempt + 1} seeds. "
+            "Change the text a little, or try another voice or seed."
+        )
+
+    def _retry(self, piece: Piece) -> bool:
+        """Let a piece wait again with a new seed; False when it has had its chances or was heard."""
+        if piece.heard or piece.attempt >= RETRIES:
+            return False
+        piece.retry()
+        self.add(piece)
+        self.wake()
+        return True
+
+    def _give_up(self, piece: Piece, code: str, reason: str) -> None:
+        take = piece.take
+        take.fail(code, reason)
+        self.scheduler.drop(lambda waiting: waiting.take is take)
+        for row in reversed(range(len(self._running))):
+            if self._running[row].take is take:
+                self._release(row)
+        self._takes.discard(take)
+
+    # ---- in the finishing thread -------------------------------------------------------------
+
+    def _guarded(self, work: Callable[[Piece, np.ndarray], None], piece: Piece, codes: np.ndarray) -> None:
+        """Run codec work; a fault there fails this take alone."""
+        if piece.take.over:
+            return
+        try:
+            work(piece, codes)
+        except Exception:
+            log.exception("codes of line %s could not be turned into sound", piece.take.line)
+            piece.take.fail("internal", "This take could not be turned into sound; the log says why.")
+
+    def _hear(self, piece: Piece, codes: np.ndarray) -> None:
+        audio = piece.take.open_audio(self.pipeline)
+        self._send(piece.take, audio.hear(codes, piece.seed))
+
+    def _finish(self, piece: Piece, codes: np.ndarray) -> None:
+        take = piece.take
+        audio = take.open_audio(self.pipeline)
+        audio.add(piece.index, codes, piece.seed)
+        if audio.is_silent(piece.index) and not piece.heard:
+            if not self._retry(piece):
+                reason = f"The model was silent, with {piece.attempt + 1} seeds; try another voice or text."
+                take.fail("silent", reason)
+            return
+        take.codes[piece.index] = codes
+        if len(take.codes) < len(take.pieces) and not piece.stream:
+            return
+        self._send(take, audio.take())
+        if audio.is_whole:
+            self._done(take)
+
+    def _send(self, take: Take, samples: np.ndarray) -> None:
+        if not samples.size:
+            return
+        take.parts.append(samples)
+        if take.run.stream:
+            rate = self.pipeline.codec.sample_rate
+            take.run.emit(AudioChunk(take.run.id, take.line, take.take, take.chunk_start, samples, rate))
+        take.chunk_start += len(samples)
+
+    def _done(self, take: Take) -> None:
+        take.run.emit(take.done(self.pipeline))
+        take.over = True
+        self.wake()
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an allocator had no room: CUDA, MPS and the CPU each say it in their own way."""
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    text = str(error).lower()
+    return isinstance(error, RuntimeError) and ("out of memory" in text or "can't allocate memory" in text)
+
+
+__all__ = ["Loop", "Run", "is_out_of_memory"]
