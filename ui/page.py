@@ -100,14 +100,7 @@ def launch_options(studio: Studio) -> dict[str, Any]:
     """Arguments of ``Blocks.launch`` that make the page ours."""
     return {
         "app_kwargs": {"routes": studio.api.routes()},
-        "theme": gr.themes.Default(
-            primary_hue="blue",
-            neutral_hue="slate",
-            font=["system-ui", "sans-serif"],
-            font_mono=["ui-monospace", "monospace"],
-            text_size="sm",
-            spacing_size="sm",
-        ),
+        "theme": _theme(),
         "head": HEAD,
         "footer_links": [],
         "run_history": False,
@@ -115,6 +108,19 @@ def launch_options(studio: Studio) -> dict[str, Any]:
         "max_file_size": studio.limits.upload_bytes,
         "quiet": True,
     }
+
+
+def _theme() -> gr.themes.Base:
+    theme = gr.themes.Default(
+        primary_hue="blue",
+        neutral_hue="slate",
+        font=["system-ui", "sans-serif"],
+        font_mono=["ui-monospace", "monospace"],
+        text_size="sm",
+        spacing_size="sm",
+    )
+    # Gradio's own quiet colour has a contrast of 2.6; small words need 4.5.
+    return theme.set(body_text_color_subdued="*neutral_600", body_text_color_subdued_dark="*neutral_400")
 
 
 def _open(store: Store, token: str) -> projects.Project:

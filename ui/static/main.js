@@ -42,6 +42,7 @@ async function open(root, token) {
   studio.append(...table.popovers, notices.list, notices.live);
   root.replaceChildren(studio);
   wire(project, table, runBar, player, notices);
+  runBar.showSaved(project);
   await project.open();
   root.dataset.ready = "yes";
   return project;

@@ -1,0 +1,223 @@
+"""What the browser may change, and what is refused; cases 'Page, server, machine'."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from studio_support import Bench
+from ui import library, projects, sample
+from ui.limits import Limits
+from zonos.line import Line
+
+NASTY = [
+    "`x`",
+    "${alert(1)}",
+    "{{constructor}}",
+    "<img src=x onerror=alert(1)>",
+    "\u202eabc\u202c",
+    "مرحبا Hi",
+]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    made.store.close()
+
+
+def test_first_visit_has_four_lines_in_different_voices_and_emotions(bench: Bench) -> None:
+    lines = bench.lines()
+    assert len({line["voice"] for line in lines}) == 4
+    assert len({json.dumps(line.get("emotion")) for line in lines}) == 4
+    voices = {voice["name"] for voice in bench.since()["project"]["voices"]}
+    assert {line["voice"] for line in lines} == voices
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_text_is_kept_as_typed(bench: Bench, text: str) -> None:
+    first = bench.ids()[0]
+    assert bench.edit({"op": "set", "id": first, "fields": {"text": text}}) == []
+    assert bench.line(first)["text"] == text
+
+
+def test_only_what_changed_is_told(bench: Bench) -> None:
+    before = bench.since()["revision"]
+    second = bench.ids()[1]
+    bench.edit({"op": "set", "id": second, "fields": {"voice": "Alto"}})
+    answer = bench.since(before)
+    assert [line["id"] for line in answer["lines"]] == [second]
+    assert "project" not in answer
+    assert "lines" not in bench.since(answer["revision"])
+
+
+def test_a_number_from_the_future_gets_everything(bench: Bench) -> None:
+    answer = bench.since(10_000)
+    assert answer["all"]
+    assert len(answer["lines"]) == 4
+
+
+def test_one_bad_field_costs_no_other(bench: Bench) -> None:
+    first, second = bench.ids()[:2]
+    refused = bench.edit(
+        {"op": "set", "id": first, "fields": {"speaking_rate": 0, "voice": "Male"}},
+        {"op": "set", "id": second, "fields": {"text": "Still written."}},
+    )
+    assert [(item["id"], item["field"]) for item in refused] == [(first, "speaking_rate")]
+    assert "from 1 to 40" in refused[0]["reason"]
+    assert bench.line(first)["voice"] == "Male"
+    assert bench.line(second)["text"] == "Still written."
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"op": "set", "id": "../../etc/passwd", "fields": {"text": "x"}},
+        {"op": "set", "id": "abcdef123456", "fields": {"text": "x"}},
+        {"op": "set", "fields": {}},
+        {"op": "launch", "id": "abcdef123456"},
+        {"op": "delete", "ids": []},
+        {"op": "star", "take": "0123456789abcdef0123"},
+        "nonsense",
+        None,
+    ],
+)
+def test_bad_edits_are_refused_in_words(bench: Bench, edit: object) -> None:
+    before = bench.lines()
+    refused = bench.edit(edit)  # type: ignore[arg-type]
+    assert len(refused) == 1
+    assert refused[0]["reason"].endswith(".")
+    assert bench.lines() == before
+
+
+def test_no_path_comes_from_a_browser(bench: Bench) -> None:
+    first = bench.ids()[0]
+    for field in ("prefix_audio", "id"):
+        refused = bench.edit({"op": "set", "id": first, "fields": {field: "/etc/passwd"}})
+        assert refused[0]["field"] == field
+    bench.edit({"op": "set", "id": first, "fields": {"voice": "/etc/passwd"}})
+    voices = library.ShelfVoices(bench.store, bench.project.shelf)
+    with pytest.raises(Exception, match="There is no voice"):
+        voices.clips("/etc/passwd")
+
+
+def test_another_persons_rows_and_takes_are_out_of_reach(bench: Bench) -> None:
+    stranger = sample.first_project(bench.store)
+    first = bench.ids()[0]
+    take = bench.give_take(first)
+    mine, bench.project = bench.project, stranger
+    assert bench.edit({"op": "set", "id": first, "fields": {"text": "stolen"}})[0]["id"] == first
+    for op in ("star", "drop-take", "use-take"):
+        assert "not in this project" in bench.edit({"op": op, "take": take})[0]["reason"]
+    bench.edit({"op": "delete", "ids": [first]})
+    bench.project = mine
+    assert bench.line(first)["text"] == sample.SAMPLE[0].text
+
+
+def test_rows_add_move_delete_and_come_back(bench: Bench) -> None:
+    a, b, c, d = bench.ids()
+    bench.edit({"op": "add", "id": "abcabcabcabc", "after": a, "fields": {"text": "new"}})
+    assert bench.ids() == [a, "abcabcabcabc", b, c, d]
+    bench.edit({"op": "move", "ids": [d, b], "after": None})
+    assert bench.ids() == [d, b, a, "abcabcabcabc", c]
+    take = bench.give_take(a)
+    bench.edit({"op": "delete", "ids": [a]})
+    assert a not in bench.ids()
+    bench.edit({"op": "restore", "ids": [a]})
+    assert bench.ids() == [d, b, a, "abcabcabcabc", c]
+    assert bench.line(a)["takes"][0]["id"] == take
+    bench.edit({"op": "add", "id": "abcabcabcabc", "after": a, "fields": {"text": "sent twice"}})
+    assert bench.line("abcabcabcabc")["text"] == "new"
+
+
+def test_many_rows_between_two_neighbours_stay_in_order(bench: Bench) -> None:
+    first, second = bench.ids()[:2]
+    expected = []
+    for n in range(80):  # halving a gap of 1 024 each time runs out of room on the way
+        line_id = f"row{n:09d}"
+        bench.edit({"op": "add", "id": line_id, "after": first})
+        expected.insert(0, line_id)
+    assert bench.ids()[: 80 + 2] == [first, *expected, second]
+
+
+def test_changed_since_follows_the_recipe_and_nothing_else(bench: Bench) -> None:
+    first = bench.ids()[0]
+    bench.give_take(first)
+    text = bench.line(first)["text"]
+    assert "old" not in bench.line(first)["takes"][0]
+    bench.edit({"op": "set", "id": first, "fields": {"seed": 5, "name": "intro", "takes": 3}})
+    assert "old" not in bench.line(first)["takes"][0]
+    bench.edit({"op": "set", "id": first, "fields": {"text": "Other words."}})
+    assert bench.line(first)["takes"][0]["old"] == 1
+    bench.edit({"op": "set", "id": first, "fields": {"text": text}})
+    assert "old" not in bench.line(first)["takes"][0]
+
+
+def test_a_takes_line_can_be_restored(bench: Bench) -> None:
+    third = bench.ids()[2]
+    take = bench.give_take(third)
+    before = bench.line(third)
+    bench.edit({"op": "set", "id": third, "fields": {"text": "x", "emotion": "happy", "voice": None}})
+    bench.edit({"op": "use-take", "take": take})
+    after = bench.line(third)
+    assert {k: after[k] for k in ("text", "emotion", "voice")} == {
+        k: before[k] for k in ("text", "emotion", "voice")
+    }
+
+
+def test_one_star_a_line(bench: Bench) -> None:
+    first = bench.ids()[0]
+    one, two = bench.give_take(first), bench.give_take(first)
+    bench.edit({"op": "star", "take": one})
+    bench.edit({"op": "star", "take": two})
+    assert [take.get("star", 0) for take in bench.line(first)["takes"]] == [0, 1]
+    bench.edit({"op": "unstar", "take": two})
+    assert not any("star" in take for take in bench.line(first)["takes"])
+
+
+def test_a_replaced_voice_marks_its_lines_and_a_removed_one_is_gone(bench: Bench) -> None:
+    first, second = bench.ids()[:2]
+    bench.give_take(first)
+    bench.give_take(second)
+    other = library.Clip(sample.VOICES / "Male.wav", "Heart.wav", {})
+    library.add(bench.store, bench.project.shelf, "heart", [other], consent=True, replace=True)
+    assert bench.line(first)["takes"][0]["old"] == 1
+    assert "old" not in bench.line(second)["takes"][0]
+    library.remove(bench.store, bench.project.shelf, "Heart")
+    with pytest.raises(Exception, match="pick one of: Alto, Male, Young"):
+        library.ShelfVoices(bench.store, bench.project.shelf).clips("Heart")
+
+
+def test_row_limit_says_so(bench: Bench) -> None:
+    bench.limits = Limits(rows=5)
+    assert bench.edit({"op": "add", "id": "aaaaaa000001"}) == []
+    assert "at most 5 rows" in bench.edit({"op": "add", "id": "aaaaaa000002"})[0]["reason"]
+
+
+def test_a_row_is_under_300_bytes(bench: Bench) -> None:
+    text = "A line of about ninety characters, as they stand in scripts for games and for adverts too."
+    for n in range(100):
+        fields = {"text": text, "voice": "Heart", "emotion": "cheerful"}
+        bench.edit({"op": "add", "id": f"row{n:09d}", "fields": fields})
+    rows = [line for line in bench.lines() if line["id"].startswith("row")]
+    assert len(json.dumps(rows, ensure_ascii=False, separators=(",", ":"))) / len(rows) < 300
+
+
+def test_deleted_project_cannot_be_opened(bench: Bench) -> None:
+    with bench.store.transaction() as db:
+        projects.set_deleted(db, bench.token, True)
+    with pytest.raises(projects.UnknownProject):
+        bench.since()
+    with bench.store.transaction() as db:
+        projects.set_deleted(db, bench.token, False)
+    assert len(bench.lines()) == 4
+
+
+def test_every_sample_line_is_whole() -> None:
+    for line in sample.SAMPLE:
+        assert isinstance(line, Line)
+        assert (sample.VOICES / f"{line.voice}.wav").is_file()
