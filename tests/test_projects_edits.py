@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from studio_support import Bench
+
 from ui import library, projects, sample
 from ui.limits import Limits
 from zonos.line import Line

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-
 from studio_support import Bench
+
 from ui import lines, projects
 from ui.engines import Engines
 from ui.limits import Limits
@@ -31,9 +31,14 @@ def test_what_was_written_is_there_after_a_restart(tmp_path: Path) -> None:
 
 def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    with pytest.raises(RuntimeError), bench.store.transaction() as db:
-        projects.rename(db, bench.token, "half")
-        raise RuntimeError("killed in between")
+
+    def killed_in_between() -> None:
+        with bench.store.transaction() as db:
+            projects.rename(db, bench.token, "half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        killed_in_between()
     assert bench.since()["project"]["name"] == "My first script"
     bench.store.close()
 
