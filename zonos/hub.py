@@ -87,7 +87,7 @@ class ModelInfo:
     bytes_to_download: int  # 0 where it is present
     gpu_bytes: int  # estimate for one line at a time; 0: made for a CPU
     needs: str  # a sentence
-    problem: str = ""
+    problem: str = ""  # what is wrong with what is there; where it is present: what does not work
 
 
 def resolve(model: str, *, progress: Report | None = None) -> Checkpoint:
@@ -147,14 +147,15 @@ def _info(name: str, hub: Hub) -> ModelInfo:
 
 
 def _state(search: Search) -> tuple[int, str]:
-    """Bytes on disk of a checkpoint that can be loaded, else 0 and what is wrong with what is there."""
+    """Bytes on disk of a checkpoint that can be loaded, else 0; and what is wrong with what is there."""
     gaps = search.gaps(fatal=True)
     if gaps:
         return 0, " ".join(text for part in gaps if part.begun for text in search.problems(part))
     try:
-        return _checkpoint(search).bytes_on_disk, ""
+        checkpoint = _checkpoint(search)
     except CheckpointError as error:
         return 0, str(error)
+    return checkpoint.bytes_on_disk, " ".join(checkpoint.notes)
 
 
 def _needs(missing: int, gpu_bytes: int) -> str:

@@ -50,13 +50,21 @@ def file_name(text: str, taken: set[str], *, suffix: str = "", fallback: str = "
         fallback: used where nothing of the text is left.
     """
     stem = safe_name(text, fallback=fallback)
-    name, number = stem + suffix, 1
-    while key(name) in taken:
-        number += 1
+
+    def numbered(number: int) -> str:
+        if number == 1:
+            return stem + suffix
         ending = f" ({number})"
-        name = f"{_trimmed(_shortened(stem, len(ending)))}{ending}{suffix}"
-    taken.add(key(name))
-    return name
+        return f"{_trimmed(_shortened(stem, len(ending)))}{ending}{suffix}"
+
+    used, free = 0, 1  # leaps, then halves: a thousand lines may share one name
+    while key(numbered(free)) in taken:
+        used, free = free, free * 2
+    while free - used > 1:
+        middle = (used + free) // 2
+        used, free = (middle, free) if key(numbered(middle)) in taken else (used, middle)
+    taken.add(key(numbered(free)))
+    return numbered(free)
 
 
 def key(name: str) -> str:
