@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +143,7 @@ def _decode(content: bytes, name: str) -> _Decoded:
         first = _with_soundfile(content, deadline)
     except _NotForMe:
         first = None
-    if first is not None and first.samples.shape[1] and not first.broken:
+    if first is not None and not first.broken and first.samples.shape[1]:
         return first
     try:
         second = _with_av(content, deadline)
@@ -151,9 +151,10 @@ def _decode(content: bytes, name: str) -> _Decoded:
         if first is not None and first.samples.shape[1]:
             return first
         raise LineError("unreadable_clip", _why_not(content, name, str(problem))) from None
-    if first is not None and first.samples.shape[1] >= second.samples.shape[1]:
-        return first
-    return second
+    if first is None:
+        return second
+    longest = max(second, first, key=lambda decoded: decoded.samples.shape[1])
+    return replace(longest, broken=True)
 
 
 def _why_not(content: bytes, name: str, problem: str) -> str:
@@ -164,16 +165,11 @@ def _why_not(content: bytes, name: str, problem: str) -> str:
 
 def _looks_like_text(content: bytes) -> bool:
     start = content[:4096]
-    for encoding in ("utf-8", "utf-16"):
-        try:
-            text = start.decode(encoding, errors="strict" if len(content) <= 4096 else "ignore")
-        except UnicodeDecodeError:
-            continue
-        if encoding == "utf-16" and not start.startswith((b"\xff\xfe", b"\xfe\xff")):
-            continue
-        if sum(char.isprintable() or char.isspace() for char in text) >= 0.98 * len(text):
-            return len(text) > 0 and b"\x00\x00" not in start
-    return False
+    encoding = "utf-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    # The cut may fall into a character.
+    text = start.decode(encoding, errors="replace")[:-1].lstrip("\ufeff")
+    printable = sum(char.isprintable() or char.isspace() for char in text)
+    return len(text) > 3 and printable - text.count("\ufffd") >= 0.98 * len(text)
 
 
 def _is_cut_riff(content: bytes) -> bool:
@@ -208,15 +204,32 @@ def _sample_limit(sample_rate: int, channels: int) -> int:
 
 def _with_soundfile(content: bytes, deadline: float) -> _Decoded:
     try:
-        with soundfile.SoundFile(io.BytesIO(content)) as file:
+        with soundfile.SoundFile(_Memory(content)) as file:
+            if file.format == "MP3":
+                # Without a table of contents in the file libsndfile guesses its length, and stops there.
+                raise _NotForMe("MP3")
             _check_format(file.samplerate, file.channels)
             limit = _sample_limit(file.samplerate, file.channels)
             blocks, broken = _soundfile_blocks(file, limit, deadline)
             samples = _join([block.T for block in blocks], file.channels)
+            broken = broken or samples.shape[1] < min(file.frames, limit)
             longer = samples.shape[1] >= limit and file.frames > limit
             return _Decoded(samples, file.samplerate, f"{file.format} {file.subtype}", broken, longer)
     except (soundfile.SoundFileError, RuntimeError, ValueError, TypeError) as error:
         raise _NotForMe(str(error)) from error
+
+
+class _Memory(io.BytesIO):
+    """Bytes that stay at their start where a mangled header leads before it.
+
+    libsndfile calls from C, where an exception cannot pass and is printed instead.
+    """
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        try:
+            return super().seek(offset, whence)
+        except (ValueError, OverflowError):
+            return super().seek(0)
 
 
 def _soundfile_blocks(
@@ -249,6 +262,8 @@ def _with_av(content: bytes, deadline: float) -> _Decoded:
             if not container.streams.audio:
                 raise _NotForMe("there is no sound in it")
             stream = container.streams.audio[0]
+            if stream.codec_context is None:
+                raise _NotForMe("its sound has an unknown coding")
             kind = f"{container.format.name.split(',')[0]} {stream.codec_context.name}"
             return _av_decoded(container, stream, kind, deadline)
     except (av.error.FFmpegError, ValueError, OverflowError, MemoryError) as error:
@@ -281,7 +296,14 @@ def _av_decoded(container: Any, stream: Any, kind: str, deadline: float) -> _Dec
         broken = True
     if not blocks:
         raise _NotForMe("no sound could be decoded")
+    broken = broken or (not longer and done / rate < 0.9 * _stated_seconds(container, stream))
     return _Decoded(_join(blocks, channels)[:, :limit], rate, kind, broken, longer)
+
+
+def _stated_seconds(container: Any, stream: Any) -> float:
+    """Length that the file's index tells; 0 where it has none, since other lengths are guesses."""
+    indexed = container.format.name.startswith(("mov", "matroska"))
+    return float(stream.duration * stream.time_base) if indexed and stream.duration else 0.0
 
 
 def _av_frames(container: Any, stream: Any) -> Iterator[Any]:
