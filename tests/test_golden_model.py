@@ -28,7 +28,7 @@ def test_prefixes(golden: Golden, name: str) -> None:
 def logits_of_next_step(runner: Runner) -> torch.Tensor:
     """Guided logits [rows, codebooks, vocabulary] of the step to come; writes keys, moves nothing."""
     runner._reserve_next()
-    inputs = runner._build_inputs()
+    inputs = runner.step_inputs()
     positions = runner.rows.position[inputs.row_of_lane]
     kv_heads = runner.model.config.backbone.attn_cfg.num_heads_kv
     view = StepView(inputs.table, inputs.lane_of_block, inputs.start_of_block, positions, kv_heads)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 from golden_tiny import NAMES, OFF, Golden, run_to_end
+from hybrid_tiny import Hybrid
+from torch import Tensor
 
 from zonos.model import Zonos
 from zonos.rows import RowPlan, SamplerSettings
@@ -35,21 +37,48 @@ CASES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def golden() -> Golden:
-    return Golden.load()
+@dataclass
+class Subject:
+    """A model and the prefixes of eight rows that differ in everything."""
+
+    model: Zonos
+    prefixes: list[tuple[Tensor, Tensor]]  # conditioned and unconditioned
+    audio_prefixes: list[Tensor]
+
+    @classmethod
+    def transformer(cls) -> Subject:
+        golden, names = Golden.load(), [*CASES, NAMES[-1]]
+        return cls(
+            golden.model,
+            [golden.prefixes(name) for name in names],
+            [golden.audio_prefix(name) for name in names],
+        )
+
+    @classmethod
+    def hybrid(cls) -> Subject:
+        hybrid = Hybrid.load()
+        return cls(
+            hybrid.model,
+            [hybrid.prefixes(row) for row in range(8)],
+            [hybrid.audio_prefix(row) for row in range(8)],
+        )
 
 
-def eight(golden: Golden) -> list[RowPlan]:
-    """Eight rows that differ in everything; lengths differ so that slots refill at odd moments."""
+@pytest.fixture(scope="module", params=["transformer", "hybrid"])
+def subject(request: pytest.FixtureRequest) -> Subject:
+    return getattr(Subject, request.param)()
+
+
+def eight(subject: Subject) -> list[RowPlan]:
+    """Lengths, settings and guidance differ too, so that slots refill at odd moments."""
     plans = []
-    for i, (name, sampling, scale) in enumerate(zip([*CASES, NAMES[-1]], SETTINGS, SCALES, strict=True)):
-        prefixes = golden.prefixes(name)
+    for i, (sampling, scale) in enumerate(zip(SETTINGS, SCALES, strict=True)):
+        prefixes = subject.prefixes[i]
         settings: SamplerSettings = replace(sampling, cfg_scale=scale)
         plans.append(
             RowPlan(
                 prefixes if scale != 1 else prefixes[:1],
-                golden.audio_prefix(name),
+                subject.audio_prefixes[i],
                 FRAMES - 7 * i if i % 3 else FRAMES,
                 1000 + 17 * i,
                 settings,
@@ -59,8 +88,8 @@ def eight(golden: Golden) -> list[RowPlan]:
 
 
 @pytest.fixture(scope="module")
-def alone(golden: Golden) -> list[torch.Tensor]:
-    return [run_to_end(Runner(golden.model, slots=1), [plan])[0] for plan in eight(golden)]
+def alone(subject: Subject) -> list[torch.Tensor]:
+    return [run_to_end(Runner(subject.model, slots=1), [plan])[0] for plan in eight(subject)]
 
 
 def test_rows_are_long_and_random(alone: list[torch.Tensor]) -> None:
@@ -69,21 +98,21 @@ def test_rows_are_long_and_random(alone: list[torch.Tensor]) -> None:
 
 
 @pytest.mark.parametrize("slots", [1, 3, 8, 11])
-def test_together(golden: Golden, alone: list[torch.Tensor], slots: int) -> None:
-    found = run_to_end(Runner(golden.model, slots=slots), eight(golden))
+def test_together(subject: Subject, alone: list[torch.Tensor], slots: int) -> None:
+    found = run_to_end(Runner(subject.model, slots=slots), eight(subject))
     assert [torch.equal(found[i], alone[i]) for i in range(8)] == [True] * 8
 
 
-def test_any_order(golden: Golden, alone: list[torch.Tensor]) -> None:
+def test_any_order(subject: Subject, alone: list[torch.Tensor]) -> None:
     order = [5, 2, 7, 0, 3, 6, 1, 4]
-    plans = eight(golden)
-    found = run_to_end(Runner(golden.model, slots=5), [plans[i] for i in order])
+    plans = eight(subject)
+    found = run_to_end(Runner(subject.model, slots=5), [plans[i] for i in order])
     assert [torch.equal(found[at], alone[i]) for at, i in enumerate(order)] == [True] * 8
 
 
-def test_joined_late(golden: Golden, alone: list[torch.Tensor]) -> None:
-    plans = eight(golden)
-    runner = Runner(golden.model, slots=8)
+def test_joined_late(subject: Subject, alone: list[torch.Tensor]) -> None:
+    plans = eight(subject)
+    runner = Runner(subject.model, slots=8)
     runner.admit([plans[0]])
     for plan in plans[1:]:
         for _ in range(9):
@@ -97,11 +126,11 @@ def test_joined_late(golden: Golden, alone: list[torch.Tensor]) -> None:
         assert torch.equal(codes, alone[plans.index(plan)])
 
 
-def test_beside_a_failing_row(golden: Golden, alone: list[torch.Tensor]) -> None:
+def test_beside_a_failing_row(subject: Subject, alone: list[torch.Tensor]) -> None:
     """NaN in one row's prefix: that row is flagged, the others keep their codes."""
-    plans = eight(golden)
+    plans = eight(subject)
     bad = replace(plans[2], prefixes=tuple(prefix * float("nan") for prefix in plans[2].prefixes))
-    runner = Runner(golden.model, slots=8)
+    runner = Runner(subject.model, slots=8)
     runner.admit([bad])
     runner.admit([p for i, p in enumerate(plans) if i != 2])
     while not all(flag.ended for flag in runner.read()):
@@ -123,26 +152,53 @@ def test_beside_a_failing_row(golden: Golden, alone: list[torch.Tensor]) -> None
         assert torch.equal(codes, alone[i])
 
 
-def test_neighbours_top_k_changes_nothing(golden: Golden) -> None:
+@pytest.mark.parametrize("broken_first", [True, False])
+def test_broken_rows_leave_nothing_in_idle_lanes(
+    subject: Subject, alone: list[torch.Tensor], broken_first: bool
+) -> None:
+    """Two rows break and leave, nobody takes their lanes: padding lanes decode on beside the others.
+
+    What a padding lane computes lands in the block that stands for "none", next to everybody's keys.
+    """
+    plans = eight(subject)[:5]
+    bad = {1, 3}
+    for i in bad:
+        plans[i] = replace(plans[i], prefixes=tuple(p * float("nan") for p in plans[i].prefixes))
+    runner = Runner(subject.model, slots=5)
+    runner.admit(plans)
+    for _ in range(3):
+        runner.step()
+    for row in sorted(bad, reverse=not broken_first):
+        runner.release(runner.plans.index(plans[row]), broken=True)
+    while not all(flag.ended for flag in runner.read()):
+        runner.step()
+    flags = runner.read()
+    assert not any(flag.broken for flag in flags)
+    for row, plan in enumerate(runner.plans):
+        codes = torch.from_numpy(runner.codes(row, 0, flags[row].frames))
+        assert torch.equal(codes, alone[plans.index(plan)])
+
+
+def test_neighbours_top_k_changes_nothing(subject: Subject) -> None:
     """ZONOS2 took the batch's minimum top_k; case 'row A top_k 0, row B top_k 5'."""
-    a = replace(eight(golden)[5])
-    b = replace(eight(golden)[6], seed=a.seed)
-    with_b = run_to_end(Runner(golden.model, slots=2), [a, b])[0]
-    without = run_to_end(Runner(golden.model, slots=2), [replace(a)])[0]
+    a = replace(eight(subject)[5])
+    b = replace(eight(subject)[6], seed=a.seed)
+    with_b = run_to_end(Runner(subject.model, slots=2), [a, b])[0]
+    without = run_to_end(Runner(subject.model, slots=2), [replace(a)])[0]
     assert torch.equal(with_b, without)
 
 
-def test_rows_that_leave_and_return_leave_no_trace(golden: Golden, alone: list[torch.Tensor]) -> None:
+def test_rows_that_leave_and_return_leave_no_trace(subject: Subject, alone: list[torch.Tensor]) -> None:
     """A row released halfway (a cancel) frees its lanes and blocks and disturbs nobody."""
-    plans = eight(golden)
-    runner = Runner(golden.model, slots=8)
+    plans = eight(subject)
+    runner = Runner(subject.model, slots=8)
     runner.admit(plans)
     for _ in range(40):
         runner.step()
     gone = {1, 4, 6}
     for row in sorted(gone, reverse=True):
         runner.release(row)
-    assert runner.state.live_blocks - 1 == sum(len(t) for t in runner.state.tables)
+    assert runner.state.blocks.live - 1 == runner.state.blocks.used.sum()
     while not all(flag.ended for flag in runner.read()):
         runner.step()
     for row, plan in enumerate(runner.plans):
@@ -150,7 +206,8 @@ def test_rows_that_leave_and_return_leave_no_trace(golden: Golden, alone: list[t
         assert torch.equal(codes, alone[plans.index(plan)])
 
 
-def test_model_is_fused(golden: Golden) -> None:
-    model: Zonos = golden.model
+def test_model_is_fused(subject: Subject) -> None:
+    model: Zonos = subject.model
     assert model.heads[3].weight.data_ptr() != model.heads[4].weight.data_ptr()
-    assert torch.equal(model.logits(torch.ones(1, 32))[0, 3, :1025], model.heads[3](torch.ones(1, 32))[0])
+    hidden = torch.ones(1, model.config.backbone.d_model)
+    assert torch.equal(model.logits(hidden)[0, 3, :1025], model.heads[3](hidden)[0])

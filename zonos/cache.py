@@ -16,17 +16,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zonos.blocks import BLOCK, BlockTables
 from zonos.config import BackboneConfig
 from zonos.mamba2 import STATE_DTYPE, state_shapes
 
-BLOCK = 64  # tokens a block
-# Table widths are multiples of this: a sum over fewer columns could pair its terms differently.
-TABLE_STEP = 4
 _FORBIDDEN = -1e30  # finite, so that a block without any valid key yields weight 0 and never NaN
-
-
-class OutOfBlocks(Exception):
-    """The pool has no free block left; a row must wait or make room."""
 
 
 class LaneState:
@@ -58,9 +52,7 @@ class LaneState:
         attention = sorted(set(config.attn_layer_idx))
         self.keys = {i: torch.zeros(shape, device=device, dtype=dtype) for i in attention}
         self.values = {i: torch.zeros(shape, device=device, dtype=dtype) for i in attention}
-        # Block 0 belongs to nobody: unused table entries and unused lanes point at it.
-        self.tables: list[list[int]] = [[] for _ in range(lanes)]
-        self.owner: list[tuple[int, int] | None] = [None]  # per live block: (lane, place in its table)
+        self.blocks = BlockTables(lanes, max_blocks)
         self.recurrent_states: dict[int, tuple[Tensor, Tensor]] = {}
         if config.is_hybrid:
             conv, ssm = state_shapes(config)
@@ -73,81 +65,48 @@ class LaneState:
         self._prefill_lengths: list[int] = []
         self._view: StepView | None = None
 
-    # ---- blocks and lanes, on the host -------------------------------------------------------
-
-    @property
-    def live_blocks(self) -> int:
-        """Blocks at the front of the pool that a step reads, block 0 included."""
-        return len(self.owner)
+    # ---- blocks and lanes --------------------------------------------------------------------
 
     @property
     def capacity(self) -> int:
         """Blocks allocated on the device."""
         return next(iter(self.keys.values())).shape[0]
 
-    def free_blocks(self) -> int | None:
-        """Blocks that can still be had; None = no limit."""
-        return None if self.max_blocks is None else self.max_blocks - self.live_blocks
-
-    def reserve(self, lane: int, tokens: int) -> None:
-        """Give a lane blocks for ``tokens`` tokens in all.
+    def reserve(self, lane: int, tokens: int) -> bool:
+        """Give a lane blocks for ``tokens`` tokens in all; True when it got new ones.
 
         Raises:
             OutOfBlocks: the pool is full; the lane keeps what it had.
         """
-        table = self.tables[lane]
-        missing = -(-tokens // BLOCK) - len(table)
-        if missing <= 0:
-            return
-        free = self.free_blocks()
-        if free is not None and missing > free:
-            raise OutOfBlocks
-        self._grow(self.live_blocks + missing)
-        for _ in range(missing):
-            self.owner.append((lane, len(table)))
-            table.append(len(self.owner) - 1)
+        changed = self.blocks.reserve(lane, tokens)
+        if self.blocks.live > self.capacity:
+            self._grow(self.blocks.live)
+        return changed
 
     def wipe(self, lane: int) -> None:
         """Zero a lane's blocks: what is not finite there would reach the block's next owner."""
-        for pool in (self.keys, self.values):
-            for tensor in pool.values():
-                tensor[self.tables[lane]] = 0
+        for tensor in self._pools():
+            tensor[self.blocks.blocks(lane)] = 0
 
     def release(self, lane: int) -> None:
         """Take a lane's blocks back and close the holes they leave."""
-        for block in sorted(self.tables[lane], reverse=True):
-            self._fill_hole(block)
-        self.tables[lane] = []
+        for source, target in self.blocks.release(lane):
+            for tensor in self._pools():
+                tensor[target] = tensor[source]
 
     def move(self, source: int, target: int) -> None:
-        """Renumber a lane; blocks stay where they are, the recurrent state is copied."""
-        self.release(target)
-        self.tables[target], self.tables[source] = self.tables[source], []
-        for place, block in enumerate(self.tables[target]):
-            self.owner[block] = (target, place)
+        """Renumber a lane into an empty one; blocks stay, the recurrent state is copied."""
+        self.blocks.move(source, target)
         for states in self.recurrent_states.values():
             for state in states:
                 state[target] = state[source]
 
-    def _fill_hole(self, block: int) -> None:
-        """Move the last live block into ``block``, which its lane gives back."""
-        last = len(self.owner) - 1
-        mover = self.owner.pop()
-        if last == block:
-            return
-        assert mover is not None  # block 0 is never given back
-        lane, place = mover
-        for pool in (self.keys, self.values):
-            for tensor in pool.values():
-                tensor[block] = tensor[last]
-        self.tables[lane][place] = block
-        self.owner[block] = mover
+    def _pools(self) -> list[Tensor]:
+        return [*self.keys.values(), *self.values.values()]
 
     def _grow(self, blocks: int) -> None:
-        """Make room for ``blocks`` blocks on the device, by doubling."""
-        if blocks <= self.capacity:
-            return
-        size = max(blocks, 2 * self.capacity)
+        """Make room for ``blocks`` blocks on the device, by half as much again."""
+        size = max(blocks, self.capacity * 3 // 2)
         if self.max_blocks is not None:
             size = min(size, self.max_blocks)
         for pool in (self.keys, self.values):
@@ -166,7 +125,7 @@ class LaneState:
         """See ``LayerState.prefill``; tokens past the last sequence are padding and dropped."""
         start = 0
         for lane, length in zip(self._prefill_lanes, self._prefill_lengths, strict=True):
-            blocks = torch.tensor(self.tables[lane][: -(-length // BLOCK)], device=self.device)
+            blocks = torch.tensor(self.blocks.blocks(lane)[: -(-length // BLOCK)], device=self.device)
             for pool, x in ((self.keys, k), (self.values, v)):
                 own = x[start : start + length]
                 padded = own.new_zeros(len(blocks) * BLOCK, *own.shape[1:])

@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 import numpy as np
 import torch
 
-from zonos.cache import OutOfBlocks
+from zonos.blocks import OutOfBlocks
 from zonos.errors import LineError
 from zonos.events import AudioChunk, Progress, Started
 from zonos.pipeline import Pipeline

@@ -15,13 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zonos.cache import BLOCK, TABLE_STEP, LaneState, StepView
+from zonos.blocks import BLOCK, OutOfBlocks
+from zonos.cache import LaneState, StepView
 from zonos.codebooks import delay
 from zonos.model import N_EMBEDDINGS, Zonos
 from zonos.rows import RowPlan, RowTensors, SamplerSettings
 from zonos.sampling import RowSampling, SamplerUse, sample
 
-MIN_PREFILL_TOKENS = 12  # see Runner.lane_quantum: matrix products below this size differ in bits
+PACKED_TOKENS = 4096  # most tokens of one prefill: bounds its workspace
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Runner:
         self.rows = RowTensors.empty(slots, self.n_codebooks, config.masked_token_id, self.device)
         self.plans: list[RowPlan] = []  # live rows, by row number
         self._lanes: list[int] = []  # row of each live lane
-        self._step_inputs: _StepInputs | None = None
+        self._inputs: StepInputs | None = None
 
     # ---- membership --------------------------------------------------------------------------
 
@@ -88,46 +89,67 @@ class Runner:
         tokens = plan.prefill_tokens + frames + self.n_codebooks
         return -(-tokens // BLOCK) * plan.lanes
 
+    def has_room(self, plan: RowPlan) -> bool:
+        """Whether a row's prefix fits now."""
+        if not self.free_rows:
+            return False
+        limit = self.state.blocks.max_blocks
+        needed = -(-(plan.prefill_tokens + 1) // BLOCK) * plan.lanes
+        return limit is None or self.state.blocks.live + needed <= limit
+
     @torch.inference_mode()
     def admit(self, plans: Sequence[RowPlan]) -> None:
         """Prefill rows and put them into the batch; they decode from the next step on.
 
         Raises:
-            OutOfBlocks: no room for a prefix; rows admitted before the one that failed stay.
+            OutOfBlocks: no room for a prefix (see :meth:`has_room`); nobody was admitted.
         """
-        for plan in plans:
-            row, lanes = len(self.plans), list(range(len(self._lanes), len(self._lanes) + plan.lanes))
-            try:
-                for lane in lanes:
-                    self.state.reserve(lane, plan.prefill_tokens + 1)
-            except Exception:
-                for lane in lanes:
-                    self.state.release(lane)
-                raise
-            self.plans.append(plan)
-            self._lanes += [row] * plan.lanes
-            plan.lane_ids = lanes
+        for at, plan in enumerate(plans):
+            plan.lane_ids = list(range(len(self._lanes), len(self._lanes) + plan.lanes))
             plan.position = plan.prefill_tokens
-            self.rows.admit(row, plan, self.model.config.masked_token_id)
-            self._prefill(plan)
-        self._step_inputs = None
+            self._lanes += [len(self.plans)] * plan.lanes
+            self.plans.append(plan)
+            try:
+                for lane in plan.lane_ids:
+                    self.state.reserve(lane, plan.prefill_tokens + 1)
+            except OutOfBlocks:
+                for _ in range(at + 1):
+                    self.release(len(self.plans) - 1)
+                raise
+            self.rows.admit(len(self.plans) - 1, plan, self.model.config.masked_token_id)
+        for group in self._prefill_groups(plans):
+            self._prefill(group)
+        self._inputs = None
 
-    def _prefill(self, plan: RowPlan) -> None:
-        """Run a row's prefixes, each with the audio prefix behind it.
+    def _prefill_groups(self, plans: Sequence[RowPlan]) -> list[list[RowPlan]]:
+        """Which rows are prefilled together.
 
-        One row at a time: its matrix products then have the same shape whoever waits beside it.
+        On the CPU each by itself: nothing is gained by packing, and its matrix products then have
+        the same shape whoever waits beside it.
         """
-        frames = delay(plan.audio_prefix, self.model.config.masked_token_id)
-        # The last delayed frame is left to the first decode step, which needs its logits.
-        heard = self.model.embed_frames(frames[:, : plan.audio_prefix.shape[1]].T)
-        lengths = [plan.prefill_tokens] * plan.lanes
-        packed = torch.cat([part for prefix in plan.prefixes for part in (prefix, heard)])
-        missing = MIN_PREFILL_TOKENS - packed.shape[0]
-        if missing > 0:
-            packed = torch.cat([packed, packed.new_zeros(missing, packed.shape[1])])
-            lengths = [*lengths, missing]
-        self.state.begin_prefill(plan.lane_ids, [plan.prefill_tokens] * plan.lanes)
-        self.model.backbone.prefill(packed, lengths, self.state)
+        if self.device.type == "cpu":
+            return [[plan] for plan in plans]
+        groups: list[list[RowPlan]] = []
+        size = PACKED_TOKENS
+        for plan in plans:
+            size += plan.prefill_tokens * plan.lanes
+            if size > PACKED_TOKENS:
+                groups.append([])
+                size = plan.prefill_tokens * plan.lanes
+            groups[-1].append(plan)
+        return groups
+
+    def _prefill(self, plans: Sequence[RowPlan]) -> None:
+        """Run the rows' prefixes, each with its audio prefix behind it, packed without padding."""
+        parts: list[Tensor] = []
+        for plan in plans:
+            frames = delay(plan.audio_prefix, self.model.config.masked_token_id)
+            # The last delayed frame is left to the first decode step, which needs its logits.
+            heard = self.model.embed_frames(frames[:, : plan.audio_prefix.shape[1]].T)
+            parts += [part for prefix in plan.prefixes for part in (prefix, heard)]
+        lengths = [plan.prefill_tokens for plan in plans for _ in plan.lane_ids]
+        self.state.begin_prefill([lane for plan in plans for lane in plan.lane_ids], lengths)
+        self.model.backbone.prefill(torch.cat(parts), lengths, self.state)
 
     @torch.inference_mode()
     def release(self, row: int, *, broken: bool = False) -> None:
@@ -149,7 +171,7 @@ class Runner:
             for lane in self.plans[row].lane_ids:
                 self._lanes[lane] = row
         self.plans.pop()
-        self._step_inputs = None
+        self._inputs = None
 
     def _release_lane(self, lane: int) -> None:
         self.state.release(lane)
@@ -172,9 +194,7 @@ class Runner:
             OutOfBlocks: a row needs a block and none is free; nothing was decoded.
         """
         self._reserve_next()
-        inputs = self._step_inputs or self._build_inputs()
-        self._step_inputs = inputs
-        decode_step(self.model, self.state, self.rows, inputs)
+        decode_step(self.model, self.state, self.rows, self.step_inputs())
         for plan in self.plans:
             plan.position += 1
 
@@ -183,10 +203,8 @@ class Runner:
         for plan in self.plans:
             if plan.position % BLOCK == 0:
                 for lane in plan.lane_ids:
-                    before = len(self.state.tables[lane])
-                    self.state.reserve(lane, plan.position + 1)
-                    if len(self.state.tables[lane]) != before:
-                        self._step_inputs = None
+                    if self.state.reserve(lane, plan.position + 1):
+                        self._inputs = None
 
     def _lane_bucket(self, lanes: int) -> int:
         if self.buckets:
@@ -194,28 +212,28 @@ class Runner:
         q = self.lane_quantum
         return -(-lanes // q) * q
 
-    def _build_inputs(self) -> _StepInputs:
+    def step_inputs(self) -> StepInputs:
         """Index tensors of the batch as it is now; built only when membership or blocks change."""
-        rows, lanes = len(self.plans), self._lane_bucket(len(self._lanes))
-        spare = self.slots  # lanes without a row follow one of their own, which stays at position 0
-        row_of_lane = self._lanes + [spare] * (lanes - len(self._lanes))
-        tables = [self.state.tables[lane] for lane in range(len(self._lanes))]
-        width = -(-max(len(t) for t in tables) // TABLE_STEP) * TABLE_STEP
-        table = [t + [0] * (width - len(t)) for t in tables] + [[0] * width] * (lanes - len(tables))
-        owners = [owner or (0, 0) for owner in self.state.owner]
-        # Block 0 starts past every position, so none of its keys is ever valid.
-        starts = [2**40] + [place * BLOCK for _, place in owners[1:]]
-        index = lambda values: torch.tensor(values, dtype=torch.int64, device=self.device)  # noqa: E731
-        return _StepInputs(
-            rows=rows,
-            row_of_lane=index(row_of_lane),
-            cond_lane=index([plan.lane_ids[0] for plan in self.plans]),
-            twin_lane=index([plan.lane_ids[-1] for plan in self.plans]),
-            table=index(table),
-            lane_of_block=index([lane for lane, _ in owners]),
-            start_of_block=index(starts),
-            use=SamplerSettings.use([plan.sampling for plan in self.plans]),
-        )
+        if self._inputs is None:
+            blocks, live = self.state.blocks, len(self._lanes)
+            lanes = self._lane_bucket(live)
+            # Lanes without a row follow the row of nobody, which stays at position 0.
+            rows = np.full(lanes, self.slots)
+            rows[:live] = self._lanes
+            self._inputs = StepInputs(
+                rows=len(self.plans),
+                row_of_lane=self._index(rows),
+                cond_lane=self._index(np.array([plan.lane_ids[0] for plan in self.plans])),
+                twin_lane=self._index(np.array([plan.lane_ids[-1] for plan in self.plans])),
+                table=self._index(blocks.table[:lanes, : blocks.width(live)]),
+                lane_of_block=self._index(blocks.lane[: blocks.live]),
+                start_of_block=self._index(blocks.start[: blocks.live]),
+                use=SamplerSettings.use([plan.sampling for plan in self.plans]),
+            )
+        return self._inputs
+
+    def _index(self, values: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.array(values, dtype=np.int64)).to(self.device, non_blocking=True)
 
     # ---- results -----------------------------------------------------------------------------
 
@@ -241,8 +259,8 @@ class Runner:
 
 
 @dataclass(frozen=True)
-class _StepInputs:
-    """Index tensors and static choices of a decode step; see ``Runner._build_inputs``."""
+class StepInputs:
+    """Index tensors and static choices of a decode step; see ``Runner.step_inputs``."""
 
     rows: int
     row_of_lane: Tensor  # [lanes]
@@ -254,7 +272,7 @@ class _StepInputs:
     use: SamplerUse
 
 
-def decode_step(model: Zonos, state: LaneState, rows: RowTensors, inputs: _StepInputs) -> None:
+def decode_step(model: Zonos, state: LaneState, rows: RowTensors, inputs: StepInputs) -> None:
     """One frame for every live row, in place on the buffers of ``rows`` and ``state``.
 
     Pure tensor code: static shapes for given inputs, no host sync, no branch on a value.
