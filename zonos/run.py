@@ -26,6 +26,7 @@ class Run:
     ) -> None:
         self.id, self.owner, self.lines, self.stream = run_id, owner, tuple(lines), stream
         self.on_cancel: Callable[[], None] = lambda: None
+        self.on_event: Callable[[], None] = lambda: None  # called from any thread; must be quick
         self._pump = pump
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -93,7 +94,8 @@ class Run:
             if isinstance(event, Final):
                 self._open.discard(key)
             self._events.put(event)
-            return True
+        self.on_event()
+        return True
 
     def cancelled(self, line: str, take: int) -> None:
         """Send the final event of a take that was stopped."""
