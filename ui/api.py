@@ -7,7 +7,6 @@ request is ever used as a path.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -242,10 +241,8 @@ def _check_length(request: Request, most: int) -> None:
 async def _json(request: Request, kind: type[Body]) -> Body:
     _check_length(request, MAX_JSON_BYTES)
     try:
-        return kind.model_validate(await request.json())
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise Problem(400, "What was sent is not JSON.") from error
+        return kind.model_validate_json(await request.body())
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
+        where = ".".join(str(part) for part in first["loc"]) or "JSON"
         raise Problem(400, f"What was sent was not understood ({where}: {first['msg']}).") from error

@@ -78,6 +78,6 @@ class Engines:
 
 def load_engine(model: str) -> Engine:
     """The real thing; torch is imported here, not when the page starts."""
-    import zonos
+    from zonos.engine import load
 
-    return zonos.load(model)
+    return load(model)

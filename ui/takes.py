@@ -105,7 +105,8 @@ def shown(take: sqlite3.Row, recipe_now: str) -> dict[str, Any]:
         "old": int(take["recipe"] != recipe_now),
         "warn": " ".join(warnings),
     }
-    short = {"id": take["id"], "n": take["number"], "s": round(take["seconds"], 2), "seed": take["seed"]}
+    # As text: a derived seed has more digits than a JavaScript number can hold.
+    short = {"id": take["id"], "n": take["number"], "s": round(take["seconds"], 2), "seed": str(take["seed"])}
     return short | {name: value for name, value in extra.items() if value}
 
 

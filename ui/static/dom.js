@@ -57,9 +57,9 @@ export function seconds(value) {
 }
 
 export function clock(value) {
-  if (!Number.isFinite(value)) return "0:00";
-  const whole = Math.floor(value);
-  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+  if (!Number.isFinite(value)) return "0.0";
+  if (value < 60) return value.toFixed(1);
+  return `${Math.floor(value / 60)}:${String(Math.floor(value % 60)).padStart(2, "0")}`;
 }
 
 export function newId() {

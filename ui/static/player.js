@@ -78,7 +78,7 @@ export class Player extends EventTarget {
 
   #show() {
     const { currentTime, duration } = this.audio;
-    setText(this.time, `${clock(currentTime)} / ${clock(duration)}`);
+    setText(this.time, `${clock(currentTime)} / ${clock(duration)}${duration < 60 ? " s" : ""}`);
     if (duration) this.seek.value = String(Math.round((1000 * currentTime) / duration));
     if (this.shown !== this.playing) {
       this.shown = this.playing;

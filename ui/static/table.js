@@ -305,6 +305,7 @@ export class Table {
       const { name, said } = await this.project.api.voice(file, "", true);
       this.project.pollNow();
       this.project.set(id, { voice: name });
+      fillChoices(this.rows.get(id).parts.voice, this.#voices(), name);
       this.notices.show(said);
     } catch (error) {
       this.notices.show(error.message, { kind: "trouble" });

@@ -1,0 +1,185 @@
+"""The page's routes: every answer that is not 200 is a sentence, and no path leads out."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+from studio_support import Bench
+
+from ui import sample
+from ui.api import TOKEN_HEADER, Api
+from ui.engines import Engines
+from ui.limits import Limits
+from ui.runs import Runs
+
+
+class Visitor(Bench):
+    """A bench with a client that speaks HTTP."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.limits = Limits(upload_bytes=2**20)
+
+        def no_model(name: str) -> Any:
+            raise AssertionError(f"no model is needed here: {name}")
+
+        runs = Runs(self.store, Engines(no_model), self.limits)
+        self.http = TestClient(Starlette(routes=Api(self.store, runs, self.limits).routes()))
+        self.http.headers[TOKEN_HEADER] = self.token
+
+
+@pytest.fixture
+def visitor(tmp_path: Path) -> Iterator[Visitor]:
+    made = Visitor(tmp_path)
+    yield made
+    made.store.close()
+
+
+def wav(samples: np.ndarray, rate: int = 24_000) -> bytes:
+    buffer = io.BytesIO()
+    soundfile.write(buffer, samples, rate, format="WAV")
+    return buffer.getvalue()
+
+
+def tone(seconds: float, level: float = 0.3) -> np.ndarray:
+    return level * np.sin(np.arange(int(24_000 * seconds)) / 15)
+
+
+@pytest.mark.parametrize("token", ["", "x", "x" * 5000, "../../etc", "%00"])
+def test_without_a_good_token_nothing_is_given(visitor: Visitor, token: str) -> None:
+    visitor.http.headers[TOKEN_HEADER] = token
+    for method, path in (("GET", "/studio/changes"), ("POST", "/studio/run"), ("POST", "/studio/edits")):
+        body = {"after": 0, "edits": []} if path.endswith("edits") else {"which": "pending"}
+        answer = visitor.http.request(method, path, json=body)
+        assert answer.status_code == 404
+        assert "Reload the page" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("after", ["-1", "x", "1e3", "9" * 30])
+def test_a_bad_number_is_refused(visitor: Visitor, after: str) -> None:
+    answer = visitor.http.get(f"/studio/changes?after={after}")
+    assert answer.status_code == 400
+    assert answer.json()["error"].endswith(".")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"not json",
+        b"[]",
+        b"null",
+        b'{"after": 0}',
+        b'{"after": 0, "edits": 5}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+    ],
+)
+def test_a_bad_body_is_refused(visitor: Visitor, content: bytes) -> None:
+    answer = visitor.http.post("/studio/edits", content=content)
+    assert answer.status_code == 400
+    assert answer.json()["error"].endswith(".")
+
+
+def test_a_huge_body_is_not_read(visitor: Visitor) -> None:
+    answer = visitor.http.post("/studio/edits", content=b" " * (9 * 2**20))
+    assert answer.status_code == 413
+    answer = visitor.http.post("/studio/edits", content=iter([b"{}"]))
+    assert answer.status_code == 411
+
+
+def test_edits_answer_with_what_changed(visitor: Visitor) -> None:
+    first = visitor.ids()[0]
+    now = visitor.since()["revision"]
+    edits = [{"op": "set", "id": first, "fields": {"text": "x", "pitch_std": 5000}}]
+    answer = visitor.http.post("/studio/edits", json={"after": now, "edits": edits}).json()
+    assert [line["text"] for line in answer["lines"]] == ["x"]
+    assert answer["refused"][0]["field"] == "pitch_std"
+    assert answer["run"] == {"on": False}
+
+
+def test_audio_is_served_with_ranges_to_its_owner_only(visitor: Visitor) -> None:
+    take = visitor.give_take(visitor.ids()[0], seconds=0.5)
+    address = f"/studio/take/{visitor.token}/{take}.wav"
+    whole = visitor.http.get(address)
+    assert soundfile.info(io.BytesIO(whole.content)).duration == 0.5
+    part = visitor.http.get(address, headers={"range": "bytes=0-9"})
+    assert (part.status_code, part.content) == (206, whole.content[:10])
+    stranger = sample.first_project(visitor.store)
+    assert visitor.http.get(f"/studio/take/{stranger.token}/{take}.wav").status_code == 404
+    for path in ("../studio.sqlite", "..%2f..%2fstudio.sqlite", "%2e%2e/studio.sqlite"):
+        assert visitor.http.get(f"/studio/take/{visitor.token}/{path}.wav").status_code == 404
+    assert len(visitor.http.get(f"/studio/peaks/{take}").content) == 200
+
+
+def test_a_take_whose_file_is_gone_is_said(visitor: Visitor) -> None:
+    take = visitor.give_take(visitor.ids()[0])
+    for file in (visitor.store.takes / visitor.token).iterdir():
+        file.unlink()
+    answer = visitor.http.get(f"/studio/take/{visitor.token}/{take}.wav")
+    assert answer.status_code == 404
+    assert "generate the line again" in answer.json()["error"]
+
+
+def upload(visitor: Visitor, content: bytes, title: str = "clip.wav", consent: str = "yes") -> Any:
+    files = {"clip": (title, content, "audio/wav")}
+    return visitor.http.post("/studio/voices", files=files, data={"consent": consent})
+
+
+def test_a_clip_becomes_a_voice_with_a_report(visitor: Visitor) -> None:
+    answer = upload(visitor, wav(tone(4.0)), "../../My  aunt.wav")
+    assert answer.json()["name"] == "My aunt"
+    voice = next(v for v in visitor.since()["project"]["voices"] if v["name"] == "My aunt")
+    assert voice["consent"]
+    assert voice["clips"][0]["seconds"] == 4.0
+    assert upload(visitor, wav(tone(4.0)), "my aunt.wav").json()["name"] == "my aunt 2"
+    assert list(visitor.store.scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "title", "says"),
+    [
+        (b"", "empty.wav", "empty"),
+        (b"hello, I am a letter\n" * 40, "letter.wav", "letter.wav"),
+        (wav(tone(0.05)), "short.wav", "at least 0.5 s"),
+        (wav(np.zeros(48_000)), "silence.wav", "0.0 s of sound"),
+    ],
+)
+def test_a_bad_clip_is_refused_and_leaves_nothing(
+    visitor: Visitor, content: bytes, title: str, says: str
+) -> None:
+    before = visitor.since()["project"]["voices"]
+    answer = upload(visitor, content, title)
+    assert answer.status_code == 400
+    assert says in answer.json()["error"]
+    assert visitor.since()["project"]["voices"] == before
+    assert list(visitor.store.scratch.iterdir()) == []
+
+
+def test_a_clip_too_large_or_without_consent_is_refused(visitor: Visitor) -> None:
+    assert upload(visitor, wav(tone(30.0))).status_code == 413
+    assert "may use this voice" in upload(visitor, wav(tone(4.0)), consent="no").json()["error"]
+
+
+def test_name_and_settings(visitor: Visitor) -> None:
+    answer = visitor.http.post("/studio/project", json={"name": " A\n${b} ", "settings": {"model": "mini"}})
+    assert answer.status_code == 200
+    assert visitor.since()["project"]["name"] == "A ${b}"
+    assert visitor.http.post("/studio/project", json={"settings": {"shelf": "x"}}).status_code == 400
+
+
+def test_the_page_is_ready_before_torch_is_imported() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, ui.page; sys.exit(bool({'torch', 'av', 'sudachipy'} & set(sys.modules)))"
+    root = Path(__file__).resolve().parent.parent
+    assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
