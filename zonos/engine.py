@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
+import weakref
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
@@ -22,6 +23,7 @@ from zonos.loop import Loop
 from zonos.pipeline import Pipeline, load_pipeline
 from zonos.request import Preview, make_request, new_seed, preview
 from zonos.run import Run
+from zonos.status import Status
 from zonos.takes import Preparation, Take
 from zonos.voices import VoiceSource
 
@@ -51,6 +53,7 @@ class Engine:
         self.pipeline, self.voices, self.inline = pipeline, voices, inline
         self._wake = threading.Condition()
         self._closed = False
+        self._runs: weakref.WeakSet[Run] = weakref.WeakSet()
         self._preparing: Executor = _Inline() if inline else ThreadPoolExecutor(1, "zonos-prepare")
         self._finishing: Executor = _Inline() if inline else ThreadPoolExecutor(1, "zonos-finish")
         self.loop = Loop(pipeline, slots=slots, finishing=self._finishing, wake=self._notify, **options)
@@ -91,6 +94,7 @@ class Engine:
             raise ValueError("two lines of one run share an id")
         run = Run(uuid.uuid4().hex, owner, named, stream, pump=self.pump if self.inline else None)
         run.on_cancel = self._notify
+        self._runs.add(run)
         preparation = Preparation(self.pipeline, voices or self.voices, dictionary)
         for line in named:
             self._preparing.submit(self._prepare, run, line, preparation)
@@ -106,6 +110,18 @@ class Engine:
         request = make_request(line, self.pipeline.defaults, self.pipeline.config, frame_rate, dictionary)
         return preview(request, frame_rate)
 
+    def status(self) -> Status:
+        """How busy it is; from any thread."""
+        loop = self.loop
+        return Status(
+            waiting=len(loop.scheduler),
+            running=len(loop.runner.plans),
+            slots=loop.slots,
+            frames=loop.stats["frames"],
+            steps=loop.stats["steps"],
+            row_steps=loop.stats["row_steps"],
+        )
+
     def close(self) -> None:
         """Stop; takes that are not done get a cancelled event."""
         with self._wake:
@@ -116,8 +132,9 @@ class Engine:
         if self._thread is not None:
             self._thread.join()
         self._preparing.shutdown(wait=True, cancel_futures=True)
-        self.loop.cancel_all()
         self._finishing.shutdown(wait=True)
+        for run in list(self._runs):
+            run.close()
 
     def __enter__(self) -> Engine:
         return self

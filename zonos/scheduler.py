@@ -37,7 +37,7 @@ class Scheduler(Generic[T]):
         self._served: dict[str, int] = {}  # when each owner last got a slot
 
     def __len__(self) -> int:
-        return sum(len(queue) for queue in self._queues.values())
+        return sum(len(queue) for queue in list(self._queues.values()))  # read by other threads too
 
     def add(self, piece: T) -> None:
         """Let a piece wait."""
