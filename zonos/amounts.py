@@ -75,6 +75,14 @@ _UNITS = {
     "л": "volume-liter",
 }  # fmt: skip
 
+_UNITS |= dict.fromkeys("%％٪", "concentr-percent")
+# Where CLDR has only the sign and eSpeak skips it or says it in English.
+_PERCENT = {
+    "ar": "بالمئة", "ht": "pousan", "ko": "퍼센트", "la": "per centum", "mi": "ōrau", "mt": "fil-mija", "pap": "porshento",
+    "tt": "процент",
+}  # fmt: skip
+_PERCENT_FIRST = {"cmn": "百分之", "yue": "百分之"}
+
 _SUFFIX_ORDINAL = {
     "en": r"st|nd|rd|th", "fr": r"ers?|ères?|ères?|res?|nde?|e|es|[eè]mes?", "nl": r"e|de|ste", "es": r"\.?[ºª]|er|o|a",
     "it": r"[º°ª]", "pt": r"\.?[ºª°]", "sv": r":[ae]", "ca": r"[rntèé]|è|a", "fi": r":s", "ro": r"-lea", "tr": r"'?[ıiuü]nc[ıiuü]",
@@ -183,16 +191,28 @@ def _whole_and_cents(amount: Amount, name: str, currency: str | None, code: str)
 
 
 def units(text: str, code: str) -> str:
-    """``5 km/h`` in words, the plural and the number in the line's language; ``%`` in English."""
-    names = "|".join(re.escape(unit) for unit in sorted(_UNITS, key=len, reverse=True))
+    """``5 km/h`` in words, the plural and the number in the line's language; ``%`` too."""
+    names = "|".join(re.escape(unit) for unit in sorted(_UNITS, key=len, reverse=True) if unit not in "%％٪")
     pattern = re.compile(
         rf"(?<![\w.,])(?P<minus>[-−])?(?P<number>{NUMBER})[ {BLANKS}]?(?P<unit>{names})(?![\w²³/])"
     )
     text = pattern.sub(lambda match: _spoken_unit(match, code), text)
-    if base(code) != "en":
-        return re.sub(rf"(?<=\d)[ {BLANKS}]%", "%", text)  # eSpeak reads "5%" in its own language
-    percent = re.compile(rf"(?<![\w.,])({NUMBER}|\.\d+)[ {BLANKS}]?%")
-    return percent.sub(lambda match: f"{decimal(read_amount(match.group(1), code), code)} percent", text)
+    if base(code) in {"tr", "eu"}:  # written before the number there
+        text = re.sub(rf"(?<!\d)%[ {BLANKS}]?({NUMBER})", r"\1%", text)
+    percent = re.compile(
+        rf"(?<![\w.,])(?P<minus>[-−])?(?P<number>{NUMBER}|\.\d+)[ {BLANKS}]?(?P<unit>%|％|٪)"
+    )
+    return percent.sub(lambda match: _percent(match, code), text)
+
+
+def _percent(match: re.Match[str], code: str) -> str:
+    """CLDR's word, in its right plural; where it has none eSpeak reads ``5%``, without a blank."""
+    if code in _PERCENT_FIRST:
+        return _PERCENT_FIRST[code] + decimal(read_amount(match.group("number"), code), code)
+    if base(code) in _PERCENT:
+        return f"{decimal(read_amount(match.group('number'), code), code)} {_PERCENT[base(code)]}"
+    spoken = _spoken_unit(match, code)
+    return spoken if "%" not in spoken else re.sub(rf"[ {BLANKS}]+%", "%", spoken)
 
 
 def _spoken_unit(match: re.Match[str], code: str) -> str:

@@ -34,7 +34,8 @@ _FATAL: dict[str, tuple[re.Pattern[str], str]] = {
     "vi-vn-x-central": (re.compile("`"), " "),
     "vi-vn-x-south": (re.compile("`"), " "),
 }
-_UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+# Braille and enclosed letters have names longer than its buffers in am, ar, bn, fi, gu and others.
+_UNREADABLE = re.compile("[\u2460-\u24ff\u2800-\u28ff\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 class _Phonemiser:

@@ -10,7 +10,7 @@
 | ``<speak>`` and other tags                   | left out, with a warning; the words inside stay |
 | ``&amp;`` and other entities                 | the character they stand for                   |
 | ``https://example.com/a``, ``me@example.com`` | read aloud: "example dot com slash a", with a warning |
-| emoji, ``:-)`` and other smileys             | left out, with a warning                       |
+| emoji, ``:-)``, pictures such as ``★``       | left out, with a warning (``©`` ``™`` ``°`` stay) |
 | control and direction marks, byte-order mark | left out                                       |
 
 A pause is at most 30 s; a longer one is shortened with a warning.
@@ -148,8 +148,8 @@ _NEWLINE = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _ADDRESS = re.compile(
     r"(?:https?://|ftp://|www\.)[^\s<>\"'“”«»]+"
-    r"|[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
-    r"|(?<![\w@.])(?:[a-z0-9-]+\.)+(?:com|org|net|edu|gov|io|ai|de|fr|co\.uk|uk|eu|info|dev|app)(?:/[^\s<>\"']*)?(?![\w])"
+    r"|(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
+    r"|(?<![\w@.-])(?:[a-z0-9-]{1,63}\.){1,8}(?:com|org|net|edu|gov|io|ai|de|fr|co\.uk|uk|eu|info|dev|app)(?:/[^\s<>\"']*)?(?![\w])"
 )
 _SMILEY = re.compile(
     r"(?<!\S)(?:[:;=8xX]['’]?[-^o]?[)(\]\[DPpOo|\\/*}{]|[)(][-^]?[:;=]|<3|\^[_.-]?\^|[xX]D)+(?=$|[\s.,!?])"
@@ -158,6 +158,7 @@ _EMOJI = re.compile(
     "(?:[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\U0001f000-\U0001f2ff\u2600-\u27bf\u2b00-\u2bff\u231a-\u23ff]"
     "[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*\u200d?)+|[#*0-9]\ufe0f?\u20e3|[\ufe00-\ufe0f]"
 )
+_SPOKEN_SYMBOLS = frozenset("°©®™№℃℉℗℠")
 _SPACED_DASH = re.compile("(?<=\\s)(?:[\u2012\u2013\u2015]|--)(?=\\s)")
 
 
@@ -176,10 +177,17 @@ def clean(text: str, language: str) -> tuple[str, list[str]]:
 
 def _without_smileys(text: str, warnings: list[str]) -> str:
     found = [match.group() for pattern in (_EMOJI, _SMILEY) for match in pattern.finditer(text)]
+    rest = _SMILEY.sub(" ", _EMOJI.sub(" ", text))
+    found += [letter for letter in rest if _is_picture(letter)]
     if found:
         names = " ".join(dict.fromkeys(found))
         warnings.append(f"Smileys and pictures are not read aloud: {names[:40]}")
-    return _SMILEY.sub(" ", _EMOJI.sub(" ", text))
+    return "".join(" " if _is_picture(letter) else letter for letter in rest)
+
+
+def _is_picture(letter: str) -> bool:
+    """Symbols that are no sign of speech, and characters that nobody has defined."""
+    return unicodedata.category(letter) in {"So", "Co", "Cn", "Cs"} and letter not in _SPOKEN_SYMBOLS
 
 
 def _address(address: str, language: str, warnings: list[str]) -> str:

@@ -7,12 +7,13 @@
 | fr es it pt nl sv fi ca ro tr eo | eSpeak              | num2words       | eSpeak              |
 | ja                               | kanjize, SudachiPy  | as written      | as written          |
 | ne                               | eSpeak, in Nepali digits (it reads 0-9 in English) | | eSpeak  |
-| grc, quc                         | eSpeak lacks words: English, or nothing; a warning says so | | |
+| gn grc nci quc shn               | eSpeak lacks words or half of them; a warning says so | | |
 | every other                      | eSpeak              | the plain number | eSpeak             |
 
 eSpeak reads whole digits well in its own language: it knows stress and linking that it does not give
 to the same number spelled out (Russian, Swedish, Portuguese, Vietnamese), so spelled words are used
-only where it is wrong: English years, ordinals, decimals, money. Over 15 digits every language reads
+only where it is wrong: English years, ordinals, decimals, money. Checked with eSpeak 1.52: 1 to 1 000 000 are read
+without an English word, distinctly, in every language but those named. Over 15 digits every language reads
 digit by digit, as a person would.
 """
 
@@ -40,7 +41,7 @@ _WORDS = {
 }
 _WORDS |= {"tr": "tr", "eo": "eo", "de": "de", "da": "da", "nb": "no", "en": "en"}
 _HAN_DIGITS = {"cmn": "零一二三四五六七八九", "yue": "零一二三四五六七八九"}
-NO_NUMBER_WORDS = frozenset({"grc", "quc"})
+NO_NUMBER_WORDS = frozenset({"gn", "grc", "nci", "quc", "shn"})
 # Stands before digits that are final, so that no later rule reads them again; taken out at the end.
 READ = "\ue000"
 BLANKS = "\u00a0\u202f\u2009"

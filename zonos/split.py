@@ -30,8 +30,8 @@ GAPS = {
     Break.PARAGRAPH: 0.6,
 }
 BLANK_LINE = re.compile(r"\n\s*\n")
-# A stronger break is taken only where it leaves at least this share of the room used.
-_SMALLEST_SHARE = 0.3
+# The share of the room that a piece must use before it may end there; a whole sentence may be short.
+_SMALLEST_SHARE = {Break.SENTENCE: 0.0, Break.CLAUSE: 0.3, Break.WORD: 0.3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,8 @@ _CLOSERS = "\"'”’»)]}」』）】》〉*~"
 _SENTENCE_ENDS = ".!?…。！？．؟۔।॥።෴;"  # the Greek question mark is a semicolon, see _level
 _CLAUSE_ENDS = ",;:—–،؛、，；：·"
 _INNER_ENDS = re.compile(r"(?<=[。！？，、；：])(?=[^\s。！？，、；：」』）】》”’])")
+LONGEST_UNBROKEN = 200
+_UNBROKEN = re.compile(rf"\S{{1,{LONGEST_UNBROKEN}}}(?<=[。！？，、；：,.;:!?])|\S{{1,{LONGEST_UNBROKEN}}}")
 _ABBREVIATION = re.compile(
     r"(?:(?:\w\.)+|(?:mr|mrs|ms|dr|prof|st|ave|rev|gen|col|capt|lt|sgt|gov|sen|rep|hon|jr|sr|vs|approx|dept|est|fig|no"
     r"|nr|bzw|ca|evtl|ggf|inkl|sog|str|tel|usw|vgl|zzgl|hr|fr|mme|mlle|me|mm|sra|srta|dra|ud|uds|pág|ing|avv|sig|dott"
@@ -78,6 +80,25 @@ def blocks(text: str) -> Iterator[tuple[str, Break]]:
         end = Break.WORD if number == len(paragraphs) - 1 else Break.PARAGRAPH
         for index, line in enumerate(joined):
             yield line, end if index == len(joined) - 1 else Break.SENTENCE
+
+
+def stretches(line: str) -> Iterator[tuple[str, bool]]:
+    """A line in parts whose unbroken runs of letters are short, and whether each is glued to the last.
+
+    Nobody writes words of hundreds of letters; patterns and eSpeak take time with the square of them.
+    """
+    normal: list[str] = []
+    for word in line.split():
+        if len(word) <= LONGEST_UNBROKEN:
+            normal.append(word)
+            continue
+        if normal:
+            yield " ".join(normal), False
+        normal = []
+        for index, part in enumerate(_UNBROKEN.findall(word)):
+            yield part, index > 0
+    if normal:
+        yield " ".join(normal), False
 
 
 def atoms(text: str, count: Callable[[str], int]) -> list[Atom]:
@@ -184,8 +205,8 @@ def _end(words: list[Atom], start: int, limit: int) -> int:
         last += 1
     if last == len(words):
         return last
-    for level in (Break.SENTENCE, Break.CLAUSE, Break.WORD):
+    for level, share in _SMALLEST_SHARE.items():
         for end in range(last, start, -1):
-            if words[end - 1].after >= level and sums[end - 1 - start] >= _SMALLEST_SHARE * limit:
+            if words[end - 1].after >= level and sums[end - 1 - start] >= share * limit:
                 return end
     return last

@@ -154,7 +154,7 @@ def _add_words(runs: list[_Run], text: str, code: str, glued: bool) -> None:
     if split.BLANK_LINE.match(text.lstrip(" ")):
         _end_paragraph(runs)
     for line, after in split.blocks(text):
-        words = split.atoms(normalise(line, code), lambda word: count_phonemes(phonemise(word, code)))
+        words = _words(line, code)
         if not words:
             continue
         words[0] = replace(words[0], glued=glued)
@@ -163,6 +163,22 @@ def _add_words(runs: list[_Run], text: str, code: str, glued: bool) -> None:
         glued = False
         if after is Break.PARAGRAPH:
             _end_paragraph(runs)
+
+
+def _words(line: str, code: str) -> list[Atom]:
+    words: list[Atom] = []
+    for stretch, glued in split.stretches(line):
+        found = split.atoms(normalise(stretch, code), lambda word: count_phonemes(phonemise(word, code)))
+        if found and glued and words:
+            words[-1] = replace(words[-1], after=_inside(words[-1].after))
+            found[0] = replace(found[0], glued=True)
+        words += found
+    return words
+
+
+def _inside(after: Break) -> Break:
+    """Within an unbroken run, only a mark makes a break."""
+    return Break.INSIDE if after is Break.WORD else after
 
 
 def _close(word: Atom, after: Break) -> Atom:
