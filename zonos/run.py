@@ -68,6 +68,11 @@ class Run:
         self.on_cancel()
 
     @property
+    def is_delivered(self) -> bool:
+        """Every take's final event was handed over; nothing more comes."""
+        return not self._undelivered
+
+    @property
     def is_done(self) -> bool:
         """Every take has its final event (delivered or not)."""
         with self._lock:
