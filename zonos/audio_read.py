@@ -27,6 +27,7 @@ RATES = (2_000, 768_000)
 MAX_WORK_SECONDS = 60.0
 _BLOCK = 65_536
 _BAD_PACKETS = 50  # in a row
+_OPEN_LENGTH = 2**60  # frames, said of a file that does not know
 
 _CONTAINERS = (
     "aac,ac3,aiff,amr,ape,asf,au,avi,caf,eac3,flac,flv,matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,"
@@ -205,9 +206,10 @@ def _sample_limit(sample_rate: int, channels: int) -> int:
 def _with_soundfile(content: bytes, deadline: float) -> _Decoded:
     try:
         with soundfile.SoundFile(_Memory(content)) as file:
-            if file.format == "MP3":
-                # Without a table of contents in the file libsndfile guesses its length, and stops there.
-                raise _NotForMe("MP3")
+            if file.format == "MP3" or file.frames > _OPEN_LENGTH:
+                # The end of a streamed file is not for libsndfile: of an MP3 without a table of
+                # contents it guesses the length and stops there, an open FLAC ends in an error.
+                raise _NotForMe("open length")
             _check_format(file.samplerate, file.channels)
             limit = _sample_limit(file.samplerate, file.channels)
             blocks, broken = _soundfile_blocks(file, limit, deadline)

@@ -160,7 +160,8 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise NotWrittenError(error.errno, _why_not_written(path, error)) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary.exists():
+            temporary.unlink()
 
 
 def _why_not_written(path: Path, error: OSError) -> str:
