@@ -6,12 +6,13 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zonos.names import DEFAULT_TEMPLATE, FIELDS, check_template, file_name, fill, key, safe_name
 
 RESERVED = {"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)}
+REPEATABLE = settings(deadline=None, derandomize=True)
 ANY_TEXT = st.text(st.characters(), max_size=400)
 
 
@@ -82,6 +83,7 @@ def test_ten_thousand_lines_may_share_one_name() -> None:
     assert made[:3] == ["Hello.wav", "Hello (2).wav", "Hello (3).wav"]
 
 
+@REPEATABLE
 @given(st.lists(ANY_TEXT, min_size=1, max_size=12))
 def test_any_names_are_safe_and_unique(names: list[str]) -> None:
     taken: set[str] = set()
@@ -96,6 +98,7 @@ def test_any_names_are_safe_and_unique(names: list[str]) -> None:
         assert not name.removesuffix(".flac").endswith((".", " "))
 
 
+@REPEATABLE
 @given(ANY_TEXT)
 def test_a_safe_name_is_left_alone(name: str) -> None:
     once = safe_name(name)
@@ -142,20 +145,21 @@ def test_a_width_on_a_text_is_said() -> None:
         check_template("{text:03}")
 
 
-@given(
-    st.text(st.sampled_from("{}n:03name. !"), max_size=20), st.dictionaries(st.sampled_from(FIELDS), ANY_TEXT)
-)
-def test_any_template_is_filled_or_refused_in_words(template: str, values: dict[str, str]) -> None:
+@REPEATABLE
+@given(st.text(st.sampled_from("{}n:03name. !"), max_size=20))
+def test_any_template_is_filled_or_refused_in_words(template: str) -> None:
+    refusal, made = "", ""
     try:
-        made = fill(template, values)
+        made = fill(template, {})
     except ValueError as error:
-        assert "template" in str(error) or "field" in str(error)
-    else:
-        assert len(made) <= len(template) + sum(map(len, values.values())) * len(template) + 99 * len(
-            template
-        )
+        refusal = str(error)
+    assert not refusal or refusal.startswith(("The name template", "The field"))
+    # With no value at all, what is left is the template's own words.
+    assert set(made) <= set(template)
+    assert refusal or made == template or "{" in template or "}" in template
 
 
+@REPEATABLE
 @given(st.dictionaries(st.sampled_from(FIELDS), ANY_TEXT))
 def test_values_with_braces_are_not_filled_again(values: dict[str, str]) -> None:
     template = " ".join(f"{{{name}}}" for name in values)

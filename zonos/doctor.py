@@ -38,7 +38,6 @@ _PACKAGES = {
     "pyloudnorm": "sets loudness",
     "pandas": "reads tables",
     "openpyxl": "reads xlsx",
-    "pysubs2": "reads subtitles",
     "dac": "decodes the audio of the published checkpoints",
 }
 

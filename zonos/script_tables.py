@@ -148,8 +148,9 @@ def _broken(message: str) -> str:
     if match := re.search(r"inside string starting at row (\d+)", message):
         row = int(match[1]) + 1
         return f'Row {row} opens a quotation mark (") that is never closed; close it or double it.'
-    match = re.search(r"in line (\d+)", message)
-    return f"Row {match[1]} cannot be read." if match else f"It cannot be read as a table: {message}"
+    if match := re.search(r"in line (\d+), saw", message):
+        return f"Row {match[1]} has more than {MAX_COLUMNS} columns."
+    return f"It cannot be read as a table: {message}"
 
 
 def read_xlsx(data: bytes, notes: Notes) -> Table:

@@ -1,18 +1,33 @@
-"""Subtitles (srt, vtt) <-> rows. Read by pysubs2, which forgives what real files do wrong."""
+"""Subtitles (srt, vtt) <-> rows.
+
+Read by our own few lines: pysubs2 takes a last line of digits ("In the year / 2026") for a cue's
+number and drops it, and speaks the notes and cue names of vtt.
+"""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from zonos.errors import ScriptError
 from zonos.script_rows import Notes, Problem, Row, build_row
 
+_TIME = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
+_TIMES = re.compile(rf"\s*{_TIME}\s*-{{1,2}}>\s*{_TIME}")
+_BROKEN_TIMES = re.compile(r"\s*\d[\d:.,]*\s*-->|.*-->\s*\d[\d:.,]*\s*$")
+_NUMBER = re.compile(r"\s*\d+\s*")
 _VOICE_TAG = re.compile(r"<v(?:\.[^\s>]*)?\s+([^<>]+)>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<\d[\d:.]*>")  # <i>, </c>, <c.yellow>, <00:01.500>
 _OVERRIDE = re.compile(r"\{\\[^{}]*\}")  # {\an8}
 _HEADERS = {"text": "text", "voice": "voice"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    times: str  # the line as written
+    lines: list[str]
 
 
 def read_subtitles(text: str, kind: str, notes: Notes) -> list[Row]:
@@ -26,40 +41,71 @@ def read_subtitles(text: str, kind: str, notes: Notes) -> list[Row]:
     Raises:
         ScriptError: there is no cue in it.
     """
-    import pysubs2
-
-    try:
-        parsed = pysubs2.SSAFile.from_string(text, format_=kind, keep_unknown_html_tags=True)
-    except (pysubs2.exceptions.Pysubs2Error, ValueError, IndexError) as error:
-        raise ScriptError(f"The subtitles cannot be read: {error}.") from error
-    if not parsed.events:
+    lines = re.split(r"\r\n|\r|\n", text)
+    rows = [_row(number, cue, notes) for number, cue in enumerate(_cues(lines, kind), start=1)]
+    if not rows:
         raise ScriptError("There is no subtitle with times (00:00:01,000 --> 00:00:02,500) in it.")
-    rows = [_row(number, event, notes) for number, event in enumerate(parsed.events, start=1)]
-    _note_overlaps(rows, notes)
+    _note_overlaps([row for row in rows if row.start is not None], notes)
     return rows
 
 
-def _row(number: int, event: object, notes: Notes) -> Row:
-    start, end = event.start / 1000, event.end / 1000  # type: ignore[attr-defined]
-    source: str = event.text  # type: ignore[attr-defined]
-    problems: list[Problem] = []
-    if "-->" in source:
-        problems.append(Problem(number, "", "It holds a second line of times, which cannot be read."))
+def _cues(lines: Sequence[str], kind: str) -> Iterator[_Cue]:
+    starts = [index for index in range(len(lines)) if _is_times(lines[index])]
+    ends = [*(_head(lines, start, kind) for start in starts[1:]), len(lines)]
+    for start, end in zip(starts, ends, strict=False):
+        body = list(lines[start + 1 : max(end, start + 1)])
+        if kind == "vtt":  # a blank line ends a cue; notes and styles may follow
+            body = body[: next((i for i, line in enumerate(body) if not line.strip()), len(body))]
+        yield _Cue(lines[start], body)
+
+
+def _is_times(line: str) -> bool:
+    return "->" in line and bool(_TIMES.match(line) or _BROKEN_TIMES.match(line))
+
+
+def _head(lines: Sequence[str], times: int, kind: str) -> int:
+    """Where a cue begins: its number (or a vtt cue's name) stands above its times."""
+    above = times - 1
+    if _blank(lines, above):
+        while _blank(lines, above):
+            above -= 1
+        lone = above >= 0 and _NUMBER.fullmatch(lines[above]) and _blank(lines, above - 1)
+        return above if lone else times
+    named = kind == "vtt" and _blank(lines, above - 1)
+    return above if named or (above >= 0 and _NUMBER.fullmatch(lines[above])) else times
+
+
+def _blank(lines: Sequence[str], index: int) -> bool:
+    return index >= 0 and not lines[index].strip()
+
+
+def _row(number: int, cue: _Cue, notes: Notes) -> Row:
+    source = "\n".join(cue.lines)
+    cells = {"text": _spoken(source)}
+    match = _TIMES.match(cue.times)
+    if match is None:
+        problem = Problem(number, "", f"Its times cannot be read: {cue.times.strip()!r}.")
+        return build_row(number, cells, _HEADERS, notes, problems=[problem])
+    start, end = _seconds(match.groups()[:4]), _seconds(match.groups()[4:])
     if end <= start:
         notes.add("A subtitle ends before it starts", number)
-    cells = {"text": _spoken(source)}
     speakers = {html.unescape(name).strip() for name in _VOICE_TAG.findall(source)}
     if len(speakers) == 1:
         cells["voice"] = speakers.pop()
         notes.add("The speaker that a subtitle names is taken as its voice", number)
     elif speakers:
         notes.add("A subtitle has several speakers, so it gets no voice", number)
-    return build_row(number, cells, _HEADERS, notes, problems=problems, start=start, end=end)
+    return build_row(number, cells, _HEADERS, notes, start=start, end=end)
+
+
+def _seconds(parts: Sequence[str | None]) -> float:
+    hours, minutes, whole, fraction = (part or "0" for part in parts)
+    thousandths = int(fraction.ljust(3, "0"))
+    return (((int(hours) * 60 + int(minutes)) * 60 + int(whole)) * 1000 + thousandths) / 1000
 
 
 def _spoken(source: str) -> str:
-    plain = source.replace("\\N", "\n").replace("\\n", "\n").replace("\\h", " ")
-    plain = _TAG.sub("", _OVERRIDE.sub("", plain))
+    plain = _TAG.sub("", _OVERRIDE.sub("", source))
     return html.unescape(plain).replace("\xa0", " ").strip()
 
 
@@ -98,7 +144,6 @@ def _escaped(text: str) -> str:
 
 
 def _clock(seconds: float, point: str) -> str:
-    from pysubs2.time import ms_to_times
-
-    hours, minutes, whole, thousandths = ms_to_times(round(seconds * 1000))
-    return f"{hours:02}:{minutes:02}:{whole:02}{point}{thousandths:03}"
+    whole, thousandths = divmod(round(seconds * 1000), 1000)
+    minutes, hours = whole // 60 % 60, whole // 3600
+    return f"{hours:02}:{minutes:02}:{whole % 60:02}{point}{thousandths:03}"
