@@ -58,6 +58,8 @@ from zonos.numbers import read_amount
         ("en-us", "#5 of 1/2", "number five of one half"),
         ("de", "am 21. März 1999", "am einundzwanzigsten März neunzehnhundertneunundneunzig"),
         ("de", "der 3. Mai", "der dritte Mai"),
+        ("de", "im 19. Jahrhundert, die 3. Klasse", "im neunzehnten Jahrhundert, die dritte Klasse"),
+        ("fi", "klo 10.30", "klo 10 30"),
         ("fr-fr", "1er, 2e", "premier, deuxième"),
         ("es", "1º y 2ª", "primero y segunda"),
         # dates and times

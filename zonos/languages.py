@@ -104,6 +104,17 @@ def resolve_language(text: str) -> str:
     return code
 
 
+def is_approximate(text: str) -> bool:
+    """Whether ``resolve_language`` had to take another region's variety, as it does for ``en-AU``."""
+    wanted = _fold(text)
+    code = _names().get(wanted) or _regional(wanted)
+    return wanted not in _names() and code is not None and len(_varieties(language(code).base)) > 1
+
+
+def _varieties(base: str) -> list[str]:
+    return [code for code in CODES if code.split("-")[0] == base]
+
+
 def _regional(wanted: str) -> str | None:
     if wanted in _BRITISH:
         return "en-gb"

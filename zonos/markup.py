@@ -7,6 +7,7 @@
 | ``[wait, 5s]`` ``[break 1s]`` ``[silence: 2 s]`` | the same                                     |
 | ``<break time="500ms"/>``                    | the same                                       |
 | ``[anything else]``                          | left out, with a warning that names it         |
+| ``[words](https://…)``, ``**words**``, ``# words`` | Markdown: the words alone                |
 | ``<speak>`` and other tags                   | left out, with a warning; the words inside stay |
 | ``&amp;`` and other entities                 | the character they stand for                   |
 | ``https://example.com/a``, ``me@example.com`` | read aloud: "example dot com slash a", with a warning |
@@ -53,9 +54,10 @@ class Pause:
 Segment = Words | Ipa | Pause
 
 _IPA = r"\[\[(?P<ipa>[^\[\]]*)\]\]"
+_LINK = r"\[(?P<link>[^\[\]\n]{1,200})\]\((?:https?:|mailto:|[/#.])[^()\s]{0,500}\)"
 _BRACKET = r"\[(?P<bracket>[^\[\]\n]{0,200})\]"
 _TAG = r"<(?P<tag>/?[A-Za-z][^<>]{0,500}|!--.{0,2000}?--|[!?][A-Za-z][^<>]{0,500})>"
-_MARK = re.compile(f"{_IPA}|{_BRACKET}|{_TAG}", re.DOTALL)
+_MARK = re.compile(f"{_IPA}|{_LINK}|{_BRACKET}|{_TAG}", re.DOTALL)
 _PAUSE = re.compile(
     r"(?:pause|wait|break|silence)(?:[\s,:=]*(?P<number>\d+(?:[.,]\d+)?|[.,]\d+)\s*"
     r"(?P<unit>ms|milliseconds?|msecs?|s|secs?|seconds?)?)?",
@@ -81,19 +83,11 @@ def parse(text: str) -> tuple[list[Segment], list[str]]:
     return [segment for segment in segments if segment != Words("")], list(dict.fromkeys(warnings))
 
 
-def phonemes_in(text: str) -> list[Segment]:
-    """Split at ``[[phonemes]]`` only: for what a dictionary puts in."""
-    segments: list[Segment] = []
-    end = 0
-    for match in re.finditer(_IPA, text):
-        segments += [Words(text[end : match.start()]), Ipa(" ".join(match.group("ipa").split()))]
-        end = match.end()
-    return [segment for segment in [*segments, Words(text[end:])] if segment != Words("")]
-
-
 def _segment(match: re.Match[str], warnings: list[str]) -> Segment:
     if match.group("ipa") is not None:
         return Ipa(" ".join(match.group("ipa").split()))
+    if match.group("link") is not None:
+        return Words(match.group("link"))
     if match.group("bracket") is not None:
         return _bracket(match.group("bracket"), warnings)
     return _tag(match.group("tag"), warnings)
@@ -159,6 +153,16 @@ _EMOJI = re.compile(
     "[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*\u200d?)+|[#*0-9]\ufe0f?\u20e3|[\ufe00-\ufe0f]"
 )
 _SPOKEN_SYMBOLS = frozenset("°©®™№℃℉℗℠")
+# Markdown: marks of emphasis around words, of headings and lists at the start of a line.
+_EMPHASIS = re.compile(
+    r"(?<![\w*_~`])(\*{1,3}|_{1,3}|~~|`{1,3})(?=[^\s*_~`])([^\n]{1,400}?)(?<=[^\s*_~`])\1(?![\w*_~`])"
+)
+_LINE_MARK = re.compile(r"(?:^|(?P<unended>\w)?[ \t]*\n)[ \t]{0,3}(?:#{1,6}|[*•>-])[ \t]+(?=\S)")
+_FULLWIDTH = {
+    code: code - 0xFEE0
+    for block in ((0xFF10, 0xFF19), (0xFF21, 0xFF3A), (0xFF41, 0xFF5A))
+    for code in range(block[0], block[1] + 1)
+}
 _SPACED_DASH = re.compile("(?<=\\s)(?:[\u2012\u2013\u2015]|--)(?=\\s)")
 
 
@@ -170,9 +174,16 @@ def clean(text: str, language: str) -> tuple[str, list[str]]:
     """
     warnings: list[str] = []
     visible = unicodedata.normalize("NFC", _ENTITY.sub(lambda match: html.unescape(match.group()), text))
-    visible = _INVISIBLE.sub("", _NEWLINE.sub("\n", visible))
+    visible = _INVISIBLE.sub("", _NEWLINE.sub("\n", visible)).translate(_FULLWIDTH)
+    visible = _LINE_MARK.sub(_end_item, _EMPHASIS.sub(r"\2", visible))
     spoken = _ADDRESS.sub(lambda match: _address(match.group(), language, warnings), visible)
     return _BLANK.sub(" ", _SPACED_DASH.sub("—", _without_smileys(spoken, warnings))), warnings
+
+
+def _end_item(match: re.Match[str]) -> str:
+    """A heading or an item of a list is a sentence."""
+    ended = f"{match.group('unended')}." if match.group("unended") else ""
+    return f"{ended}\n" if "\n" in match.group() else ""
 
 
 def _without_smileys(text: str, warnings: list[str]) -> str:

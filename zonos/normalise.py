@@ -54,7 +54,7 @@ _WEAK_N = {
 _WEAK_E = {"der", "die", "das"}
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def normalise(text: str, language: str) -> str:
     """Words and digits as they should be read.
 
@@ -122,6 +122,10 @@ def _month_days(text: str, code: str) -> str:
     names = "|".join(re.escape(name) for name in sorted(months(code), key=len, reverse=True))
     if base(code) == "en":
         return _english_days(text, names, code)
+    if base(code) == "de":
+        text = _GERMAN_ORDINAL.sub(
+            lambda m: f"{m.group(1)} {ordinal(m.group(2), code)}{_german_ending(m.group(1))}", text
+        )
     if base(code) not in {"de", "da", "nb", "fi"} or not names:
         return text
     pattern = re.compile(
@@ -137,9 +141,15 @@ def _month_days(text: str, code: str) -> str:
     return pattern.sub(spoken, text)
 
 
+_GERMAN_ORDINAL = re.compile(
+    rf"(?<!\w)({'|'.join(sorted(_WEAK_N | _WEAK_E | {'zur', 'einer'}))}) (\d{{1,3}})\.(?= [A-ZÄÖÜ])",
+    re.IGNORECASE,
+)
+
+
 def _german_ending(before: str | None) -> str:
     word = (before or "").lower()
-    return "n" if word in _WEAK_N else "" if word in _WEAK_E else "r"
+    return "n" if word in _WEAK_N | {"zur", "einer"} else "" if word in _WEAK_E else "r"
 
 
 def _english_days(text: str, names: str, code: str) -> str:
@@ -166,6 +176,8 @@ def _times(text: str, code: str) -> str:
         return _HOUR_ONLY.sub(lambda m: f"{cardinal(m.group(1), code)} {m.group(2).upper()}M{_stop(m)}", text)
     if base(code) == "de":
         text = re.sub(r"(?<![\w.,:])([01]?\d|2[0-4])[.:]([0-5]\d) Uhr(?!\w)", _german_time, text)
+    if base(code) in {"da", "nb", "sv", "fi"}:  # "kl. 10.30"
+        text = re.sub(r"(?<!\w)(kl\.?|klo) ([01]?\d|2[0-4])\.([0-5]\d)(?![\w.]*\d)", r"\1 \2:\3", text)
     if base(code) == "fr":
         text = re.sub(r"(?<![\w.,:])([01]?\d|2[0-4]) ?h ?([0-5]\d)(?!\w)", r"\1:\2", text)
     return _TIME.sub(lambda match: _other_time(match, code), text)

@@ -12,7 +12,8 @@ from zonos import markup, split
 from zonos.dictionary import Dictionary, Entry
 from zonos.errors import LineError
 from zonos.espeak import phonemise
-from zonos.languages import check_script, language_id, resolve_language
+from zonos.languages import check_script, is_approximate, language_id, resolve_language
+from zonos.languages import language as language_of
 from zonos.markup import Ipa, Pause, Segment, Words
 from zonos.normalise import normalise
 from zonos.numbers import NO_NUMBER_WORDS
@@ -89,7 +90,8 @@ def prepare(
     if not text.strip():
         raise LineError("empty_text", "The text is empty. Type what should be said, or delete the line.")
     segments, warnings = markup.parse(text)
-    runs = _runs(_with_dictionary(segments, dictionary, code), code, warnings)
+    segments = _with_dictionary(segments, dictionary, code, warnings)
+    runs = _runs(segments, code, warnings)
     pieces = _pieces(runs, max(1, max_piece_phonemes), code)
     if not pieces:
         raise LineError("no_phonemes", _nothing_to_say(text))
@@ -103,16 +105,20 @@ def prepare(
     )
 
 
-def _with_dictionary(segments: list[Segment], dictionary: Dictionary | None, code: str) -> list[Segment]:
+def _with_dictionary(
+    segments: list[Segment], dictionary: Dictionary | None, code: str, warnings: list[str]
+) -> list[Segment]:
+    """What the dictionary puts in may hold markup of its own."""
     if dictionary is None:
         return segments
     found: list[Segment] = []
     for segment in segments:
-        found += (
-            markup.phonemes_in(dictionary.apply(segment.text, code))
-            if isinstance(segment, Words)
-            else [segment]
-        )
+        if isinstance(segment, Words):
+            parts, said = markup.parse(dictionary.apply(segment.text, code))
+            found += parts
+            warnings += said
+        else:
+            found.append(segment)
     return found
 
 
@@ -229,6 +235,10 @@ def _nothing_to_say(text: str) -> str:
 def _language_warnings(text: str, segments: list[Segment], given: str, code: str) -> list[str]:
     words = " ".join(segment.text for segment in segments if isinstance(segment, Words))
     found = [check_script(words, code)]
+    if is_approximate(given):
+        found.append(
+            f"{given.strip()!r} is spoken as {code} ({language_of(code).english}), the nearest there is."
+        )
     if code in NO_NUMBER_WORDS and any(letter.isdigit() for letter in words):
         found.append(f"eSpeak has no number words for {code}: write the numbers of this line in letters.")
     strange = {symbol for s in segments if isinstance(s, Ipa) for symbol in unknown_symbols(s.phonemes)}
