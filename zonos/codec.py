@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,7 +12,11 @@ from torch import Tensor
 from zonos.codec_base import Codec, CodecStream, chunk_grid
 from zonos.errors import CheckpointError
 
-__all__ = ["Codec", "CodecStream", "chunk_grid", "load_codec"]
+__all__ = ["Codec", "CodecStream", "chunk_grid", "frame_rate_of", "load_codec"]
+
+
+# What transformers' DacConfig has where a config.json leaves it out.
+DAC_RATIOS, DAC_SAMPLE_RATE = (2, 4, 8, 8), 16_000
 
 
 def load_codec(
@@ -42,7 +47,28 @@ def load_codec(
         from zonos.codec_mini import load_mini_codec
 
         return load_mini_codec(config, tensors, device)
+    raise _unknown(config)
+
+
+def frame_rate_of(config: Mapping[str, Any]) -> float:
+    """Frames per second of the codec that ``config`` describes, without its weights.
+
+    Raises:
+        CheckpointError: unknown kind.
+    """
+    if config.get("model_type") == "dac":
+        ratios: Sequence[int] = config.get("downsampling_ratios", DAC_RATIOS)
+        return float(config.get("sampling_rate", DAC_SAMPLE_RATE)) / math.prod(ratios)
+    if config.get("type") == "dsp_rvq":
+        from zonos.codec_mini import MiniCodecConfig
+
+        mini = MiniCodecConfig.model_validate(config)
+        return float(mini.sample_rate / (mini.hop * mini.stride))
+    raise _unknown(config)
+
+
+def _unknown(config: Mapping[str, Any]) -> CheckpointError:
     kind = config.get("type") or config.get("model_type")
-    raise CheckpointError(
+    return CheckpointError(
         f"The codec's config names the kind {kind!r}; known are 'dsp_rvq' (type) and 'dac' (model_type)."
     )

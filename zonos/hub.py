@@ -90,13 +90,14 @@ class ModelInfo:
     problem: str = ""  # what is wrong with what is there; where it is present: what does not work
 
 
-def resolve(model: str, *, progress: Report | None = None) -> Checkpoint:
+def resolve(model: str, *, progress: Report | None = None, download: bool = True) -> Checkpoint:
     """Find a checkpoint, downloading only what is not on this machine yet.
 
     Args:
         model: ``mini``, ``transformer``, ``hybrid``, a hub id, a folder, or the name of a folder
             under ``ZONOS_MODELS``.
         progress: called with bytes done, bytes in all and the current file during a download.
+        download: whether to fetch what is missing; otherwise that is an error too.
 
     Raises:
         CheckpointError: what is missing, how big it is and which command brings it.
@@ -104,7 +105,7 @@ def resolve(model: str, *, progress: Report | None = None) -> Checkpoint:
     hub = Hub.from_environment()
     search = Search.start(model, hub)
     reason = ""
-    if search.gaps():
+    if search.gaps() and download:
         try:
             plan = search.plan()
             if plan:
