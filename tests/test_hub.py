@@ -54,6 +54,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # the discard port: refused at once
     for name in ("HF_HUB_OFFLINE", "HF_HUB_CACHE", "ZONOS_MODELS", "HF_TOKEN"):
         monkeypatch.delenv(name, raising=False)
+    # The library reads the variable once, when it is imported; another test may have set it then.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda _: None)
     # The library writes 10 MB at once; the files here are smaller.
     monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 10_000)
