@@ -12,7 +12,13 @@ from functools import cache
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, get_month_names
-from babel.numbers import format_decimal, get_currency_name, get_decimal_symbol, get_group_symbol
+from babel.numbers import (
+    format_decimal,
+    get_currency_name,
+    get_currency_symbol,
+    get_decimal_symbol,
+    get_group_symbol,
+)
 from babel.units import format_unit
 
 from zonos.languages import language as language_of
@@ -40,7 +46,7 @@ POINT = {
     "af": "komma", "az": "vergül", "bg": "цяло и", "bs": "zarez", "ca": "coma", "cmn": "点", "cs": "celá",
     "cy": "pwynt", "da": "komma", "de": "Komma", "el": "κόμμα", "en": "point", "eo": "komo", "es": "coma",
     "et": "koma", "eu": "koma", "fi": "pilkku", "fr": "virgule", "hi": "दशमलव", "hr": "zarez", "hu": "egész",
-    "ht": "vigil", "hy": "ամբողջ", "id": "koma", "is": "komma", "it": "virgola", "ka": "მთელი", "ko": "점",
+    "ht": "vigil", "hy": "ամբողջ", "hyw": "ամբողջ", "id": "koma", "is": "komma", "it": "virgola", "ka": "მთელი", "ko": "점",
     "lt": "kablelis", "lv": "komats", "mk": "запирка", "ms": "perpuluhan", "nb": "komma", "nl": "komma",
     "pl": "przecinek", "pt": "vírgula", "ro": "virgulă", "ru": "запятая", "sk": "celá", "sl": "vejica",
     "sq": "presje", "sr": "zarez", "sv": "komma", "sw": "nukta", "ta": "புள்ளி", "tr": "virgül",
@@ -99,6 +105,9 @@ _SHORT_MONEY = {
     "cmn": {"USD": ("美元", "美元"), "GBP": ("英镑", "英镑"), "CNY": ("元", "元"), "JPY": ("日元", "日元")},
     "tr": {"USD": ("dolar", "dolar"), "GBP": ("sterlin", "sterlin"), "TRY": ("lira", "lira")},
 }  # fmt: skip
+
+# For small languages that CLDR does not serve: understood everywhere.
+_LATIN_MONEY = {"EUR": "euro", "USD": "dollar", "GBP": "pound", "JPY": "yen", "CHF": "frank", "INR": "rupi"}
 
 # Nobody says whose currency it is when its own symbol was written.
 _QUALIFIERS = re.compile(
@@ -168,14 +177,15 @@ def plural(code: str, count: float) -> bool:
 def currency_name(currency: str, count: float, code: str) -> str | None:
     """``euros``, ``рублей``: a currency's name after a count; None where the language has none."""
     short = _SHORT_MONEY.get(base(code), {}).get(currency)
+    known = _LATIN_MONEY if language_of(code).scripts == ("LATIN",) else {}
     if short:
         return short[plural(code, count)]
     here = locale(code)
     if here is None:
-        return None
+        return known.get(currency)
     name = str(get_currency_name(currency, count=count, locale=here))
     name = _QUALIFIERS.sub("", name)
-    return None if name == currency else name
+    return known.get(currency) if name in {currency, get_currency_symbol(currency, here)} else name
 
 
 @cache
@@ -239,6 +249,10 @@ def months(code: str) -> dict[str, int]:
     return found
 
 
+# "Year" and "day", written short: a voice would spell them.
+_DATE_MARKS = re.compile(r"[\s-](?:г|р|m|d|ж|թ|й)\.(?=$|[\s,])| ел$")
+
+
 def long_date(year: int, month: int, day: int, code: str) -> str | None:
     """``21 mars 1999``: a date with its month in words, in the language's own order."""
     here = locale(code)
@@ -248,7 +262,8 @@ def long_date(year: int, month: int, day: int, code: str) -> str | None:
         shown = format_date(date(year, month, day), format="long", locale=here)
     except ValueError:
         return None
-    return re.sub(r"\s(?:г|р)\.(?:$|\s)", "", str(shown))
+    plain = _DATE_MARKS.sub("", str(shown)).replace("(e)", "e").replace("(a)", "a")
+    return None if re.search(r"\bM\d\d\b", plain) else plain  # CLDR has no names of months here
 
 
 @cache

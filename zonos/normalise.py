@@ -109,12 +109,18 @@ def _dates(text: str, code: str) -> str:
     return _HAN_YEAR.sub(lambda match: each_digit(match.group(), code), text) if base(code) in _HAN else text
 
 
+_DAY_ORDINALS = frozenset({"de", "da", "nb", "fi"})
+_READ_LATER = _DAY_ORDINALS | {"en", "cmn", "yue"}  # later rules turn the day or the year into words
 _HAN = frozenset({"cmn", "yue"})
 _HOUR_ALONE = frozenset({"de", "fr", "cmn", "yue", "ko"})  # "10 Uhr"; in Italian it is "10", not "10 e"
 
 
 def _date(match: re.Match[str], full_year: int, month: int, day: int, code: str) -> str:
-    return long_date(full_year, month, day, code) or match.group()
+    shown = long_date(full_year, month, day, code)
+    if shown is None:
+        valid = 1 <= month <= 12 and 1 <= day <= 31
+        return f"{READ}{day} {READ}{month} {READ}{full_year}" if valid else match.group()
+    return shown if base(code) in _READ_LATER else re.sub(r"(\d+)\.?(?!\d)", rf"{READ}\1", shown)
 
 
 def _month_days(text: str, code: str) -> str:
@@ -126,8 +132,12 @@ def _month_days(text: str, code: str) -> str:
         text = _GERMAN_ORDINAL.sub(
             lambda m: f"{m.group(1)} {ordinal(m.group(2), code)}{_german_ending(m.group(1))}", text
         )
-    if base(code) not in {"de", "da", "nb", "fi"} or not names:
+    if not names:
         return text
+    if base(code) not in _DAY_ORDINALS:  # the dot of "21. března" is no full stop
+        return re.sub(
+            rf"(?<![\w.,])(\d{{1,2}}|\d{{4}})\. ?(?=(?:{names})(?!\w))", r"\1 ", text, flags=re.IGNORECASE
+        )
     pattern = re.compile(
         rf"(?:(?<!\w)(\w+) )?(?<![\w.,])(\d{{1,2}})\. ?(?=(?:{names})(?![\w]))", re.IGNORECASE
     )
