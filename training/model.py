@@ -1,0 +1,292 @@
+"""`python -m training model`: the language model over codes (`zonos.model.Zonos`).
+
+Cross-entropy of the delayed frames, an attention head of three layers guided along the teacher's own
+times, Muon for the backbone's matrices and AdamW for the rest, an average of the weights for export.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from training import dataset, progress
+from training.config import Config, ModelConfig
+from training.forward import forward
+from training.muon import Muon
+from zonos.codec_mini import MiniCodec, load_mini_codec
+from zonos.config import ZonosConfig
+from zonos.model import Zonos, build
+from zonos.speaker import load_speaker
+
+GUIDED = (2, 3, 4)
+_GUIDE_WEIGHT = 0.15
+_GUIDE_SECONDS = 0.045
+_CODEBOOK_WEIGHTS = (2.0, 1.4, 1.0, 0.8)  # of the real codebooks; more of them get the last one's
+_HELD_OUT = 64
+_AVERAGE = 0.996
+
+
+def run(config: Config) -> None:
+    """Train, or go on with training; the checkpoint is runs/model/state.pt."""
+    settings, where = config.model, progress.device()
+    torch.set_num_threads(settings.threads)
+    torch.manual_seed(config.seed)
+    folder = config.runs / "model"
+    codec = open_codec(config.runs / "codec")
+    items = load_items(config, codec)
+    held, items = items[:_HELD_OUT], items[_HELD_OUT:]
+    trainer = Trainer(start(config).to(where), settings, codec)
+    if state := progress.restore(folder / "state.pt"):
+        trainer.load_state_dict(state)
+    print(f"model: {len(items)} utterances, step {trainer.step} of {settings.steps}", flush=True)
+    shape = trainer.model.config
+    clock = progress.Clock("model")
+    source = dataset.batches(items, settings.tokens, shape, codec.config.real, (config.seed, trainer.step))
+    began = trainer.done
+    while (done := trainer.done) < 1.0:
+        clock.note(**trainer.update(_to(next(source), where)))
+        clock.log(trainer.step, (done - began) / (1 - began))
+        if clock.time_to_save():
+            progress.save(folder / "state.pt", trainer.state_dict())
+            report(trainer, held, codec)
+    progress.save(folder / "state.pt", trainer.state_dict())
+    report(trainer, held, codec)
+
+
+def open_codec(folder: Path) -> MiniCodec:
+    """The codec of runs/codec; its encoder is final from the end of its first phase on."""
+    import json
+
+    shape = json.loads((folder / "codec.json").read_text(encoding="utf-8"))
+    return load_mini_codec(shape, load_file(folder / "codec.safetensors"))
+
+
+def load_items(config: Config, codec: MiniCodec) -> list[dataset.Item]:
+    """All utterances of the data, in an order fixed by the seed."""
+    import json
+
+    folder = config.runs / "speaker"
+    shape = json.loads((folder / "speaker.json").read_text(encoding="utf-8"))
+    encoder = load_speaker(load_file(folder / "speaker.safetensors"), shape)
+    items = dataset.load(
+        config.runs / "data", config.runs / "model" / "items", codec, encoder, config.model.shards
+    )
+    order = np.random.default_rng(config.seed).permutation(len(items))
+    return [items[i] for i in order]
+
+
+def start(config: Config) -> Zonos:
+    """A model to begin with: the warm start's weights where there is one, else fresh."""
+    warm = config.model.warm_start
+    if warm is None:
+        return fresh(ZonosConfig.from_file(config.model.shape))
+    model = build(ZonosConfig.from_file(warm / "config.json"), "cpu")
+    tensors: dict[str, Tensor] = {}
+    for path in sorted(warm.glob("model*.safetensors")):
+        tensors |= load_file(path)
+    model.load_state_dict({name: value.float() for name, value in tensors.items()})
+    if config.model.reset_deep:
+        silence_deep(model, config.codec.real_codebooks)
+    if (old := warm / "speaker.safetensors").exists():
+        turn_voices(model, load_file(old), load_file(config.runs / "speaker" / "speaker.safetensors"))
+    return model.float()
+
+
+def fresh(shape: ZonosConfig) -> Zonos:
+    """A model with initial weights."""
+    model = build(shape, "cpu")
+    for name, parameter in model.named_parameters():
+        if "embed" in name:
+            nn.init.normal_(parameter, std=0.3)
+    for name, buffer in model.named_buffers():
+        nn.init.normal_(buffer, std=1.0 if "conditioners" in name else 0.0)
+    silence_deep(model, 0)
+    return model
+
+
+@torch.no_grad()
+def silence_deep(model: Zonos, real: int) -> None:
+    """Make codebooks from ``real`` on say nothing: each code embeds alike, and code 0 is the likely one."""
+    direction = model.backbone.norm_f.bias
+    for k in range(real, len(model.heads)):
+        table: Tensor = model.embeddings[k].weight  # type: ignore[assignment]
+        table[:1024] = table[:1024].mean(0)
+        head: Tensor = model.heads[k].weight  # type: ignore[assignment]
+        head.zero_()
+        head[0] = 8.0 * direction / direction.square().sum().clamp_min(1e-3)
+
+
+@torch.no_grad()
+def turn_voices(model: Zonos, old: dict[str, Tensor], new: dict[str, Tensor]) -> None:
+    """Fit the speaker's projection to a new last layer of the same encoder: old vectors ~ new ones mapped."""
+    names = model.prefix_conditioner.names
+    projection: Any = model.prefix_conditioner.conditioners[names.index("speaker")].project
+    same = all(torch.equal(old[name], new[name]) for name in old if not name.startswith("lda."))
+    if not same or torch.equal(old["lda.weight"], new["lda.weight"]):
+        return
+    # old = A x + a, new = B x + b; then old is nearly (A B^+) (new - b) + a.
+    mapping = old["lda.weight"].double() @ torch.linalg.pinv(new["lda.weight"].double())
+    weight = projection.weight.double()
+    projection.bias.add_(
+        (weight @ (old["lda.bias"].double() - mapping @ new["lda.bias"].double())).to(projection.bias)
+    )
+    projection.weight.copy_((weight @ mapping).to(projection.weight))
+
+
+class Trainer:
+    """The model, its optimisers, the average of its weights, and how far it is.
+
+    Args:
+        model: trainable, on its device.
+        settings: batch size, learning rates and limits.
+        codec: says how many codebooks are real and how long a frame is.
+    """
+
+    def __init__(self, model: Zonos, settings: ModelConfig, codec: MiniCodec) -> None:
+        self.model = model.train()
+        self.settings = settings
+        self.real, self.frame_rate = codec.config.real, codec.frame_rate
+        self.step, self.seconds = 0, 0.0
+        matrices = [p for n, p in model.backbone.named_parameters() if p.ndim == 2]
+        chosen = {id(p) for p in matrices}
+        others = [p for p in model.parameters() if id(p) not in chosen]
+        self.optimisers: list[torch.optim.Optimizer] = [
+            Muon(matrices, lr=settings.muon_lr),
+            torch.optim.AdamW(others, lr=settings.adam_lr, betas=(0.9, 0.97), weight_decay=0.0),
+        ]
+        self.average = {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+    @property
+    def done(self) -> float:
+        """Share of the run, by steps or by time, whichever is further."""
+        return max(self.step / self.settings.steps, self.seconds / (self.settings.hours * 3600))
+
+    def update(self, batch: dataset.Batch) -> dict[str, float]:
+        """One step; returns the unweighted losses."""
+        began = time.monotonic()
+        factor = progress.cosine(self.done)
+        for optimiser, lr in zip(
+            self.optimisers, (self.settings.muon_lr, self.settings.adam_lr), strict=True
+        ):
+            for group in optimiser.param_groups:
+                group["lr"] = lr * factor
+        total, losses = loss(self.model, batch, self.real, self.frame_rate, deep=self.real + self.step % 5)
+        total.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        for optimiser in self.optimisers:
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+        self._follow()
+        self.step += 1
+        self.seconds += time.monotonic() - began
+        return losses
+
+    @torch.no_grad()
+    def _follow(self) -> None:
+        weight = 1 - min(_AVERAGE, (1 + self.step) / (10 + self.step))
+        for name, value in self.model.state_dict().items():
+            self.average[name].lerp_(value, weight)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that going on needs."""
+        return {
+            "model": self.model.state_dict(),
+            "average": self.average,
+            "optimisers": [o.state_dict() for o in self.optimisers],
+            "step": self.step,
+            "seconds": self.seconds,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take up a run where it stopped."""
+        self.model.load_state_dict(state["model"])
+        self.average = {n: v.to(self.average[n].device) for n, v in state["average"].items()}
+        for optimiser, kept in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(kept)
+        self.step, self.seconds = state["step"], state["seconds"]
+
+
+def loss(
+    model: Zonos, batch: dataset.Batch, real: int, frame_rate: float, deep: int | None = None
+) -> tuple[Tensor, dict[str, float]]:
+    """Weighted loss to go down, and the losses by name; ``deep`` is one silent codebook to train as well."""
+    with progress.autocast(model.device):
+        passed = forward(model, batch.rows, GUIDED)
+        lengths = [f.shape[1] for f in batch.rows.frames]
+        heard = torch.cat(
+            [passed.hidden[i, p : p + n] for i, (p, n) in enumerate(zip(passed.prefix, lengths, strict=True))]
+        )
+        total = heard.new_zeros((), dtype=torch.float32)
+        found: dict[str, float] = {}
+        codebooks = [*range(real), *([deep] if deep is not None and deep < len(model.heads) else [])]
+        for k in codebooks:
+            wanted = batch.targets[:, k]
+            asked = wanted >= 0
+            ce = F.cross_entropy(model.heads[k](heard[asked]).float(), wanted[asked])
+            weight = _CODEBOOK_WEIGHTS[min(k, len(_CODEBOOK_WEIGHTS) - 1)] if k < real else 0.2
+            total = total + weight * ce
+            found[f"cb{k}" if k < real else "deep"] = ce.item()
+    guide = guidance(passed.attention, passed.prefix, lengths, batch.times, frame_rate)
+    found["guide"] = guide.item()
+    return total + _GUIDE_WEIGHT * guide, found
+
+
+def guidance(
+    attention: Iterable[Tensor], prefix: list[int], lengths: list[int], times: list[Tensor], frame_rate: float
+) -> Tensor:
+    """Mean of -log of the attention's mass near the phoneme being said.
+
+    Args:
+        attention: of each guided layer [B, L, L].
+        prefix: length of each row's prefix; its tokens stand first.
+        lengths: audio positions of each row; position p samples codebook 0's frame p.
+        times: of each row's tokens in seconds.
+        frame_rate: frames per second.
+    """
+    layers = torch.stack(list(attention))  # [layers, B, L, L]
+    parts = []
+    for row, (start, length, at) in enumerate(zip(prefix, lengths, times, strict=True)):
+        middles = (torch.arange(length, device=layers.device) + 0.5) / frame_rate
+        distance = (at[None].to(layers.device) - middles[:, None]) / _GUIDE_SECONDS
+        near = torch.exp(-0.5 * (distance.square() - distance.square().amin(1, keepdim=True)).clamp(max=50.0))
+        mass = (layers[:, row, start : start + length, : len(at)] * near).sum(-1)
+        parts.append(-(mass + 1e-4).log())
+    return torch.cat([p.flatten() for p in parts]).mean()
+
+
+@torch.no_grad()
+def report(trainer: Trainer, held: list[dataset.Item], codec: MiniCodec) -> dict[str, float]:
+    """Losses of the held-out utterances under the averaged weights, printed."""
+    kept = {name: value.clone() for name, value in trainer.model.state_dict().items()}
+    trainer.model.load_state_dict(trainer.average)
+    where, shape = trainer.model.device, trainer.model.config
+    rng = np.random.default_rng(0)
+    rows = sorted(held, key=lambda item: item.length)
+    found: list[dict[str, float]] = []
+    for i in range(0, len(rows), 16):
+        batch = _to(dataset.collate(rows[i : i + 16], shape, codec.config.real, rng, noisy=False), where)
+        found.append(loss(trainer.model, batch, codec.config.real, codec.frame_rate)[1])
+    trainer.model.load_state_dict(kept)
+    means = {name: float(np.mean([f[name] for f in found])) for name in found[0]}
+    print("model held-out " + " ".join(f"{n} {v:.3f}" for n, v in means.items()), flush=True)
+    return means
+
+
+def _to(batch: dataset.Batch, where: torch.device) -> dataset.Batch:
+    """The batch on a device."""
+    rows = batch.rows
+    moved = type(rows)(
+        [t.to(where) for t in rows.tokens],
+        {n: v.to(where) for n, v in rows.values.items()},
+        {n: k.to(where) for n, k in rows.keep.items()},
+        [f.to(where) for f in rows.frames],
+    )
+    return dataset.Batch(moved, batch.targets.to(where), batch.times)
