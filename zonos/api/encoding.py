@@ -1,0 +1,77 @@
+"""Samples to the bytes of a response."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+import numpy as np
+
+from zonos.audio_write import FORMATS, StreamEncoder, encode_audio
+
+ResponseFormat = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
+FileFormat = Literal["wav", "wav24", "wav32f", "flac", "mp3", "ogg", "opus", "aac"]
+PCM_RATE = 24_000  # OpenAI's clients play headerless samples at this rate
+
+
+class Encoder(Protocol):
+    """Encodes sound as it comes."""
+
+    def push(self, samples: np.ndarray) -> bytes:
+        """Take float32 ``[n]``; give what is ready."""
+        ...
+
+    def finish(self) -> bytes:
+        """The last bytes."""
+        ...
+
+
+def open_encoder(name: ResponseFormat, sample_rate: int) -> Encoder:
+    """An encoder for a stream of unknown length."""
+    if name == "pcm" and sample_rate != PCM_RATE:
+        return _PcmAtRate(sample_rate)
+    return StreamEncoder(name, sample_rate)
+
+
+def encode_whole(name: ResponseFormat, samples: np.ndarray, sample_rate: int) -> bytes:
+    """A file whose header knows its length."""
+    if name == "pcm":
+        encoder = open_encoder(name, sample_rate)
+        return encoder.push(samples) + encoder.finish()
+    return encode_audio(samples, sample_rate, name)
+
+
+def media_type(name: ResponseFormat) -> str:
+    """Content type of a response."""
+    if name == "pcm":
+        return f"audio/pcm;rate={PCM_RATE};channels=1"
+    return FORMATS[name].mime
+
+
+class _PcmAtRate:
+    """Raw samples at :data:`PCM_RATE`, converted without seams."""
+
+    def __init__(self, sample_rate: int) -> None:
+        import av  # slow to import, and codecs at 24 kHz never need it
+
+        self._rate = sample_rate
+        self._resampler = av.AudioResampler(format="s16", layout="mono", rate=PCM_RATE)
+        self._written = 0
+
+    def push(self, samples: np.ndarray) -> bytes:
+        import av
+
+        if not samples.size:
+            return b""
+        clipped = np.clip(samples, -1.0, 1.0).astype(np.float32)
+        frame = av.AudioFrame.from_ndarray(clipped[None], format="fltp", layout="mono")
+        frame.sample_rate = self._rate
+        frame.pts = self._written
+        self._written += len(samples)
+        return _raw(self._resampler.resample(frame))
+
+    def finish(self) -> bytes:
+        return _raw(self._resampler.resample(None)) if self._written else b""
+
+
+def _raw(frames: list) -> bytes:
+    return b"".join(frame.to_ndarray().astype("<i2").tobytes() for frame in frames)

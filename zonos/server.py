@@ -1,0 +1,177 @@
+"""``python -m zonos serve``: the HTTP API on a socket of its own."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import platformdirs
+import uvicorn
+
+from zonos.api import Service, Settings, beside, create_app, mount
+from zonos.api.settings import MEBIBYTE
+from zonos.api.store import StoreError
+from zonos.errors import CheckpointError
+from zonos.voices import VoiceFolder
+
+__all__ = ["Server", "Service", "Settings", "beside", "create_app", "main", "mount"]
+
+KEYS = "ZONOS_API_KEYS"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``serve``."""
+    usual = Settings(Path())
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=8000, help="0 picks a free one (default: %(default)s)")
+    parser.add_argument("--model", default="mini", help="mini, a folder or a hub id (default: %(default)s)")
+    parser.add_argument("--device", help="cuda, mps or cpu (default: the best there is)")
+    parser.add_argument("--dtype", help="bfloat16, float16 or float32 (default: what fits)")
+    parser.add_argument("--slots", type=int, default=8, help="lines decoded at once (default: %(default)s)")
+    parser.add_argument(
+        "--voices", type=Path, action="append", default=[], help="folder of voices that everybody may use"
+    )
+    parser.add_argument(
+        "--alias", action="append", default=[], metavar="NAME=VOICE", help="another name, as alloy=Heart"
+    )
+    parser.add_argument("--data", type=Path, help="folder of jobs and uploaded voices")
+    parser.add_argument(
+        "--keys", type=Path, help=f"file of API keys, a line each: name:key (or in {KEYS}, with commas)"
+    )
+    parser.add_argument("--cors-origin", action="append", default=[], help="a web page that may call")
+    for name, words in (
+        ("requests", "speech requests open at once"),
+        ("client-requests", "the same, of one client"),
+        ("lines", "unfinished lines of jobs"),
+        ("client-lines", "the same, of one client"),
+        ("characters", "characters of one line"),
+    ):
+        default = getattr(usual, name.replace("-", "_"))
+        parser.add_argument(f"--max-{name}", type=int, default=default, help=f"{words} (%(default)s)")
+    parser.add_argument(
+        "--max-upload-mb", type=int, default=usual.upload_bytes // MEBIBYTE, help="(%(default)s)"
+    )
+    parser.add_argument(
+        "--drain-seconds",
+        type=float,
+        default=usual.drain_seconds,
+        help="what open responses get to end in after SIGTERM (%(default)s)",
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Serve until SIGTERM or Ctrl+C; then let open speech end and keep unfinished jobs."""
+    parser = argparse.ArgumentParser(prog="python -m zonos serve", description=__doc__)
+    add_arguments(parser)
+    args = parser.parse_args(argv)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    try:
+        settings = settings_from(args)
+        return serve(args, settings)
+    except (CheckpointError, StoreError, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def settings_from(args: argparse.Namespace) -> Settings:
+    """Settings of the command line and the environment.
+
+    Raises:
+        ValueError: an alias or a key that is none.
+        OSError: the file of keys cannot be read.
+    """
+    return Settings(
+        data=args.data or platformdirs.user_data_path("zonos-studio") / "server",
+        voices=tuple(args.voices),
+        aliases=dict(_pair(alias, "=", "--alias") for alias in args.alias),
+        keys=read_keys(args.keys),
+        origins=tuple(args.cors_origin),
+        characters=args.max_characters,
+        upload_bytes=args.max_upload_mb * MEBIBYTE,
+        requests=args.max_requests,
+        client_requests=args.max_client_requests,
+        lines=args.max_lines,
+        client_lines=args.max_client_lines,
+        drain_seconds=args.drain_seconds,
+    )
+
+
+def read_keys(file: Path | None) -> dict[str, str]:
+    """API keys by name, from a file or the environment; none lets everybody in.
+
+    Raises:
+        ValueError: an entry that is not ``name:key``.
+        OSError: the file cannot be read.
+    """
+    text = os.environ.get(KEYS, "").replace(",", "\n") if file is None else file.read_text(encoding="utf-8")
+    entries = [line.strip() for line in text.splitlines()]
+    return dict(_pair(entry, ":", "An API key") for entry in entries if entry and not entry.startswith("#"))
+
+
+def serve(args: argparse.Namespace, settings: Settings) -> int:
+    """Load the model, listen, and clean up.
+
+    Raises:
+        CheckpointError: the model cannot be loaded.
+        StoreError: the data folder cannot be used.
+        OSError: the address is taken.
+    """
+    from zonos.engine import load  # torch takes seconds
+
+    listening = _listen(args.host, args.port)
+    with load(
+        args.model,
+        device=args.device,
+        dtype=args.dtype,
+        slots=args.slots,
+        voices=VoiceFolder(settings.voices),
+    ) as engine:
+        app = create_app(engine, settings)
+        server = Server(app.state.service, uvicorn.Config(app, log_level="info", access_log=False))
+        print(f"The Zonos API is at {_address(listening)}", flush=True)
+        server.run(sockets=[listening])
+    return 0
+
+
+class Server(uvicorn.Server):
+    """Drains before it waits for open responses: jobs stop, followers are sent home.
+
+    Args:
+        service: of the application that is served.
+        config: of uvicorn.
+    """
+
+    def __init__(self, service: Service, config: uvicorn.Config) -> None:
+        config.timeout_graceful_shutdown = int(service.settings.drain_seconds)
+        super().__init__(config)
+        self.service = service
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """See ``uvicorn.Server``."""
+        self.service.drain()
+        await super().shutdown(sockets)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A listening socket, taken before the model is loaded: a port in use is told at once."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.create_server((host, port), family=family, backlog=2048)
+    listening.set_inheritable(True)
+    return listening
+
+
+def _address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _pair(text: str, sign: str, what: str) -> tuple[str, str]:
+    name, found, value = text.partition(sign)
+    if not found or not name.strip() or not value.strip():
+        raise ValueError(f"{what} {name!r} is not written as name{sign}value.")
+    return name.strip(), value.strip()
