@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ui import changes, edits, library, projects, takes, uploads
+from ui import archive, changes, edits, library, projects, takes, uploads
 from ui.about import about
 from ui.limits import Limits
 from ui.runs import Runs, Which
 from ui.store import StorageError, Store
+from zonos.names import file_name
 
 STATIC = Path(__file__).parent / "static"
 TOKEN_HEADER = "x-studio-project"
@@ -93,6 +95,7 @@ class Api:
             ("POST", "/studio/voices", self.voices),
             ("GET", "/studio/take/{token}/{take}.wav", self.take),
             ("GET", "/studio/peaks/{take}", self.peaks),
+            ("GET", "/studio/project/{token}.zip", self.archive),
         ]
         own: list[BaseRoute] = [Route(path, _said(call), methods=[method]) for method, path, call in table]
         return [*own, Mount("/studio/static", StaticFiles(directory=STATIC))]
@@ -194,6 +197,16 @@ class Api:
             return bytes(found["peaks"] or b"")
 
         return Response(await run_in_threadpool(find), media_type="application/octet-stream")
+
+    async def archive(self, request: Request) -> Response:
+        """The whole project as a zip."""
+        path, name = await run_in_threadpool(archive.write_archive, self.store, request.path_params["token"])
+        return FileResponse(
+            path,
+            media_type="application/zip",
+            filename=file_name(name, set(), suffix=".zip", fallback="project"),
+            background=BackgroundTask(path.unlink, missing_ok=True),
+        )
 
     def _changes(self, token: str, after: int) -> dict[str, Any]:
         with self.store.transaction() as db:

@@ -11,17 +11,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from ui import library, lines, takes
+from ui import lines, takes
 from ui.limits import Limits
 from ui.projects import Project, bump
+from ui.recipes import Recipes
 from zonos.line import Line, explain
 
 LineId = Annotated[str, Field(pattern=r"^[a-z0-9]{6,24}$")]
 TakeId = Annotated[str, Field(pattern=r"^[a-f0-9]{16,40}$")]
 LineIds = Annotated[list[LineId], Field(min_length=1, max_length=5000)]
 
-# A path must never come from a browser, and a row's id is not a field.
-NOT_EDITABLE = frozenset({"id", "prefix_audio"})
+# ``prefix_audio`` names a voice of the shelf here: the page's voices are never looked up as paths.
+NOT_EDITABLE = frozenset({"id"})
 
 
 class _Edit(BaseModel):
@@ -123,6 +124,7 @@ class _Desk:
         self.token = project.token
         self.limits = limits
         self.revision = bump(db, project.token)
+        self.recipes = Recipes(db, project)
 
     def make(self, edit: Edit) -> list[dict[str, Any]]:
         """Make one edit; gives the fields of it that were refused."""
@@ -141,7 +143,7 @@ class _Desk:
         row = self._row(edit.id)
         line, refused = checked(row.line, edit.fields)
         if line != row.line:
-            recipe = library.recipe_of(self.db, self.project.shelf, line)
+            recipe = self.recipes.of(line)
             lines.rewrite(self.db, self.token, row.id, line, recipe, self.revision)
         elif refused:  # so that the page shows again what is really there
             lines.touched(self.db, self.token, row.id, self.revision)
@@ -157,7 +159,7 @@ class _Desk:
         line, refused = checked(Line(text=""), edit.fields)
         after = edit.after if edit.first or edit.after else lines.last_id(self.db, self.token)
         position = lines.positions_after(self.db, self.token, after, 1, self.revision)[0]
-        recipe = library.recipe_of(self.db, self.project.shelf, line)
+        recipe = self.recipes.of(line)
         try:
             lines.insert(self.db, self.token, edit.id, line, recipe, position, self.revision)
         except sqlite3.IntegrityError:
@@ -201,7 +203,7 @@ class _Desk:
             raise Refused("That take is not in this project.")
         row = self._row(take["line"])
         line = takes.line_of(take, row.line)
-        recipe = library.recipe_of(self.db, self.project.shelf, line)
+        recipe = self.recipes.of(line)
         lines.rewrite(self.db, self.token, row.id, line, recipe, self.revision)
         return []
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import uuid
 
-import numpy as np
-
 from ui import lines, takes
 from ui.projects import Project
 from ui.store import Store
 from zonos.events import Speech
 from zonos.line import Line
-
-PEAKS = 200
 
 
 def keep_take(store: Store, project: Project, line: Line, recipe: str, speech: Speech) -> takes.NewTake:
@@ -39,14 +35,5 @@ def keep_take(store: Store, project: Project, line: Line, recipe: str, speech: S
         recipe=recipe,
         detail=speech.recipe,
         warnings=speech.warnings,
-        peaks=peaks(speech.samples),
+        peaks=takes.peaks_of(speech.samples),
     )
-
-
-def peaks(samples: np.ndarray) -> bytes:
-    """Outline of a waveform: the largest magnitude of each of up to 200 stretches, 0 to 255."""
-    if samples.size == 0:
-        return b""
-    edges = np.linspace(0, samples.size, min(PEAKS, samples.size) + 1).astype(np.int64)[:-1]
-    loudest = np.maximum.reduceat(np.abs(samples), edges)
-    return bytes((np.clip(loudest, 0.0, 1.0) * 255).astype(np.uint8))

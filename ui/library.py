@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ui import lines, projects
+from ui import projects, recipes
 from ui.store import Store
 from zonos.errors import LineError
-from zonos.line import Line
 from zonos.voices import CLIP_SUFFIXES
 
 MAX_NAME = 60
@@ -49,7 +48,7 @@ class ShelfVoices:
     def clips(self, name: str) -> list[Path]:
         """Clips by the voice's name; never a path."""
         with self.store.transaction() as db:
-            rows = _clips(db, self.shelf, name)
+            rows = clips(db, self.shelf, name)
             known = names(db, self.shelf)
         if not rows:
             there = ", ".join(known) or "none yet"
@@ -67,16 +66,16 @@ def described(db: sqlite3.Connection, shelf: str) -> list[dict[str, Any]]:
     """Voices with their clips, as the page gets them."""
     found = []
     for voice in db.execute("SELECT * FROM voices WHERE shelf = ? ORDER BY sample, name", (shelf,)):
-        clips = [
+        its_clips = [
             {"hash": clip["hash"], "title": clip["title"], **json.loads(clip["report"])}
-            for clip in _clips(db, shelf, voice["name"])
+            for clip in clips(db, shelf, voice["name"])
         ]
         found.append(
             {
                 "name": voice["name"],
                 "consent": bool(voice["consent"]),
                 "sample": bool(voice["sample"]),
-                "clips": clips,
+                "clips": its_clips,
             }
         )
     return found
@@ -88,18 +87,18 @@ def clip_file(db: sqlite3.Connection, shelf: str, content: str) -> str | None:
     return str(row[0]) if row else None
 
 
-def content_of(db: sqlite3.Connection, shelf: str, name: str | None) -> str:
-    """What a voice is made of; empty for no voice."""
-    if not name:
-        return ""
-    return ",".join(row["hash"] for row in _clips(db, shelf, name))
+def clips(db: sqlite3.Connection, shelf: str, name: str) -> list[sqlite3.Row]:
+    """Clips of a voice in the order in which they came; none for an unknown voice."""
+    return db.execute(
+        "SELECT * FROM clips WHERE shelf = ? AND voice = ? ORDER BY created, hash", (shelf, name)
+    ).fetchall()
 
 
 def add(
     store: Store,
     shelf: str,
     name: str,
-    clips: Iterable[Clip],
+    recordings: Iterable[Clip],
     *,
     consent: bool,
     sample: bool = False,
@@ -114,7 +113,7 @@ def add(
         VoiceError: no usable name.
     """
     name = voice_name(name)
-    files = [(_keep(store, clip), clip) for clip in clips]
+    files = [(_keep(store, clip), clip) for clip in recordings]
     with store.transaction() as db:
         db.execute(
             """INSERT INTO voices (shelf, name, consent, sample, created) VALUES (?, ?, ?, ?, ?)
@@ -129,7 +128,7 @@ def add(
                    VALUES (?, ?, ?, ?, ?, ?, ?)""",
                 (shelf, name, content, file, clip.title, json.dumps(clip.report), time.time()),
             )
-        changed(db, shelf, name)
+        changed(db, shelf)
     return name
 
 
@@ -137,7 +136,7 @@ def remove(store: Store, shelf: str, name: str) -> None:
     """Removed means removed: lines that use the voice fail with a sentence until they get another."""
     with store.transaction() as db:
         db.execute("DELETE FROM voices WHERE shelf = ? AND name = ?", (shelf, name))
-        changed(db, shelf, name)
+        changed(db, shelf)
 
 
 def free_name(db: sqlite3.Connection, shelf: str, wanted: str) -> str:
@@ -162,20 +161,13 @@ def voice_name(name: str) -> str:
     return clean
 
 
-def changed(db: sqlite3.Connection, shelf: str, name: str) -> None:
+def changed(db: sqlite3.Connection, shelf: str) -> None:
     """Tell the shelf's projects; lines spoken with the old clips become "changed since"."""
     tokens = db.execute("SELECT token FROM projects WHERE shelf = ?", (shelf,)).fetchall()
     for (token,) in tokens:
         revision = projects.bump_about(db, token)
-        for row in lines.every(db, token):
-            if (row.line.voice or "").casefold() == name.casefold():
-                recipe = recipe_of(db, shelf, row.line)
-                lines.rewrite(db, token, row.id, row.line, recipe, revision)
-
-
-def recipe_of(db: sqlite3.Connection, shelf: str, line: Line) -> str:
-    """Hash of all that decides how a line of this shelf sounds."""
-    return lines.recipe_hash(line, content_of(db, shelf, line.voice))
+        if project := projects.find(db, token):
+            recipes.refresh(db, project, revision)
 
 
 def safe_suffix(title: str) -> str:
@@ -194,9 +186,3 @@ def _keep(store: Store, clip: Clip) -> tuple[str, str]:
         shutil.copyfile(clip.path, part)
         part.replace(target)
     return content[:32], file
-
-
-def _clips(db: sqlite3.Connection, shelf: str, name: str) -> list[sqlite3.Row]:
-    return db.execute(
-        "SELECT * FROM clips WHERE shelf = ? AND voice = ? ORDER BY created, hash", (shelf, name)
-    ).fetchall()

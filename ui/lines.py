@@ -43,14 +43,15 @@ def stored(line: Line) -> dict[str, Any]:
     return {"text": line.text, "language": line.language} | fields
 
 
-def recipe_hash(line: Line, voice_content: str) -> str:
+def recipe_hash(line: Line, voice_content: str, respelled: str = "") -> str:
     """Everything that decides how a line sounds, but for seed and model.
 
     Args:
         voice_content: hash over the clips of the line's voice.
+        respelled: the text as the dictionary says it, empty where it says nothing.
     """
     fields = {name: value for name, value in stored(line).items() if name not in NOT_IN_RECIPE}
-    text = json.dumps([fields, voice_content], sort_keys=True, ensure_ascii=False)
+    text = json.dumps([fields, voice_content, respelled], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
@@ -60,6 +61,12 @@ def get(db: sqlite3.Connection, project: str, line_id: str) -> Row | None:
         "SELECT * FROM lines WHERE project = ? AND id = ? AND deleted IS NULL", (project, line_id)
     ).fetchone()
     return _row(row) if row else None
+
+
+def exists(db: sqlite3.Connection, project: str, line_id: str) -> bool:
+    """Whether an id is in use, be it by a deleted row."""
+    query = "SELECT 1 FROM lines WHERE project = ? AND id = ?"
+    return db.execute(query, (project, line_id)).fetchone() is not None
 
 
 def every(db: sqlite3.Connection, project: str) -> list[Row]:

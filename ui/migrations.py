@@ -80,7 +80,18 @@ CREATE TABLE clips (
 );
 """
 
-VERSIONS = (VERSION_1,)
+VERSION_2 = """
+CREATE TABLE words (
+    project TEXT NOT NULL REFERENCES projects (token) ON DELETE CASCADE,
+    language TEXT NOT NULL,          -- '' for every language
+    word TEXT NOT NULL,
+    say TEXT NOT NULL,               -- a spelling, or [[phonemes]]
+    match_case INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (project, language, word, match_case)
+);
+"""
+
+VERSIONS = (VERSION_1, VERSION_2)
 
 
 def migrate(db: sqlite3.Connection) -> None:

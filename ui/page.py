@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
 from ui import help as help_tab
-from ui import models, projects, sample
+from ui import models, project_tab, projects
 from ui.api import Api
+from ui.cleanup import clean
 from ui.engines import Engines, load_engine
 from ui.limits import Limits
 from ui.runs import Runs
@@ -44,6 +46,7 @@ class Studio:
         runs = Runs(store, engines, limits)
         if store.own():
             runs.recover()
+            clean(store)
         return cls(store, engines, runs, Api(store, runs, limits), limits)
 
     def close(self) -> None:
@@ -57,43 +60,75 @@ def build(studio: Studio) -> gr.Blocks:
     page = gr.Blocks(title="Zonos Studio", analytics_enabled=False, fill_width=True)
     with page:
         token = gr.BrowserState("", storage_key=STORAGE_KEY, secret=STORAGE_SECRET)
-        with gr.Row(elem_id="studio-top"):
-            gr.HTML('<h1 class="st-brand">Zonos Studio</h1>', elem_id="studio-brand")
-            name = gr.Textbox(
-                label="Project", elem_id="studio-name", max_lines=1, show_label=False, container=False
-            )
-            model = gr.Dropdown(
-                models.choices(), label="Model", elem_id="studio-model", show_label=False, container=False
-            )
-            about_model = gr.Markdown(elem_id="studio-model-note")
+        top = _top()
+
         with gr.Tabs():
             with gr.Tab("Script"):
                 create_table()
+            with gr.Tab("Projects"):
+                listed, switches = project_tab.create(studio.store, studio.limits, token)
             with gr.Tab("Help"):
                 help_tab.create()
-
-        def opened(value: str) -> tuple[str, str, str, str]:
-            project = _open(studio.store, value)
-            chosen = project.settings.model
-            return project.token, project.name, chosen, models.note(chosen)
-
-        def renamed(value: str, new_name: str) -> None:
-            with studio.store.transaction() as db:
-                projects.rename(db, projects.get(db, value).token, new_name)
-
-        def picked(value: str, chosen: str) -> str:
-            with studio.store.transaction() as db:
-                settings = projects.get(db, value).settings.model_copy(update={"model": chosen})
-                projects.save_settings(db, value, settings)
-            return models.note(chosen)
-
-        load = page.load(opened, token, [token, name, model, about_model], show_progress="hidden")
-        load.then(None, token, None, js=OPEN)
-        name.blur(renamed, [token, name], None, show_progress="hidden")
-        name.submit(renamed, [token, name], None, show_progress="hidden")
-        changed = model.input(picked, [token, model], about_model, show_progress="hidden")
-        changed.then(None, None, None, js=REFRESH)
+        shown = [token, top.name, top.model, top.note, listed]
+        arrive = _open(studio.store)
+        events = [page.load(arrive, token, shown, show_progress="hidden")]
+        events += [switch.then(arrive, token, shown, show_progress="hidden") for switch in switches]
+        for event in events:
+            event.then(None, token, None, js=OPEN)
+        _wire_top(studio.store, token, top)
     return page
+
+
+@dataclass(frozen=True, slots=True)
+class _Top:
+    name: gr.Textbox
+    model: gr.Dropdown
+    note: gr.Markdown
+
+
+def _top() -> _Top:
+    plain: dict[str, Any] = {"show_label": False, "container": False}
+    with gr.Row(elem_id="studio-top"):
+        gr.HTML('<h1 class="st-brand">Zonos Studio</h1>', elem_id="studio-brand")
+        name = gr.Textbox(label="Name of the project", elem_id="studio-name", max_lines=1, **plain)
+        model = gr.Dropdown(models.choices(), label="Model", elem_id="studio-model", **plain)
+        note = gr.Markdown(elem_id="studio-model-note")
+    return _Top(name, model, note)
+
+
+def _wire_top(store: Store, token: gr.BrowserState, top: _Top) -> None:
+    def renamed(value: str, new_name: str) -> None:
+        with store.transaction() as db:
+            projects.rename(db, projects.get(db, value).token, new_name)
+
+    def picked(value: str, chosen: str) -> str:
+        with store.transaction() as db:
+            settings = projects.get(db, value).settings.model_copy(update={"model": chosen})
+            projects.save_settings(db, value, settings)
+        return models.note(chosen)
+
+    quiet: dict[str, Any] = {"show_progress": "hidden"}
+    top.name.blur(renamed, [token, top.name], None, **quiet)
+    top.name.submit(renamed, [token, top.name], None, **quiet)
+    changed = top.model.input(picked, [token, top.model], top.note, **quiet)
+    changed.then(None, None, None, js=REFRESH)
+
+
+def _open(store: Store) -> Callable[[str], tuple[Any, ...]]:
+    def opened(value: str) -> tuple[Any, ...]:
+        project = project_tab.open_or_sample(store, value)
+        with store.transaction() as db:
+            listed = projects.siblings(db, project)
+        chosen = project.settings.model
+        return (
+            project.token,
+            project.name,
+            chosen,
+            models.note(chosen),
+            gr.update(choices=listed, value=project.token),
+        )
+
+    return opened
 
 
 def launch_options(studio: Studio) -> dict[str, Any]:
@@ -121,11 +156,3 @@ def _theme() -> gr.themes.Base:
     )
     # Gradio's own quiet colour has a contrast of 2.6; small words need 4.5.
     return theme.set(body_text_color_subdued="*neutral_600", body_text_color_subdued_dark="*neutral_400")
-
-
-def _open(store: Store, token: str) -> projects.Project:
-    """The project of a token; a new visitor, or one whose project is gone, gets the sample."""
-    try:
-        return projects.touch(store, token)
-    except projects.UnknownProject:
-        return sample.first_project(store)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-SIZE = {"width": 1280, "height": 780}
+WIDTH, HEIGHT = 1280, 780
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--mute-audio")
 SPOKEN_MS = 180_000
@@ -48,7 +48,7 @@ def _photograph(browser: Path, out: Path) -> None:
     try:
         with sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=str(browser), args=list(FLAGS))
-            view = chromium.new_page(viewport=SIZE, device_scale_factor=1.5)
+            view = chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=1.5)
             _speak(view, address)
             _shoot(view, out / "page.png")
             view.evaluate("document.body.classList.add('dark')")

@@ -51,9 +51,17 @@ def get(db: sqlite3.Connection, token: str) -> Project:
     Raises:
         UnknownProject: never existed, or was deleted.
     """
+    project = find(db, token)
+    if project is None:
+        raise UnknownProject
+    return project
+
+
+def find(db: sqlite3.Connection, token: str) -> Project | None:
+    """As :func:`get`, with None for an unknown token."""
     row = db.execute("SELECT * FROM projects WHERE token = ? AND deleted IS NULL", (token,)).fetchone()
     if row is None:
-        raise UnknownProject
+        return None
     settings = Settings.model_validate(json.loads(row["settings"]))
     return Project(row["token"], row["shelf"], row["name"], settings, row["revision"], row["about_revision"])
 

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from ui import library, lines, projects, takes
+from ui import library, lines, projects, takes, words
 from ui.desk import Desk, RunningLine
 from ui.engines import Engines
 from ui.keep import keep_take
@@ -22,6 +22,7 @@ from ui.limits import Limits
 from ui.projects import Project
 from ui.store import StorageError, Store, disk_words
 from zonos import events
+from zonos.dictionary import Dictionary
 from zonos.errors import CheckpointError
 from zonos.line import Line
 
@@ -82,12 +83,13 @@ class Runs:
                 return refusal
             revision = projects.bump(db, token)
             lines.set_state(db, token, [row.id for row in ready], "queued", None, revision)
+            spellings = words.dictionary(db, token)
         jobs = [_job(row, takes_each, reroll=which == "these" and takes_each is not None) for row in ready]
         desk = self._desk(token)
         running = desk.open(
             [RunningLine(row.id, row.recipe, job) for row, job in zip(ready, jobs, strict=True)]
         )
-        threading.Thread(target=self._speak, args=(project, desk, running), daemon=True).start()
+        threading.Thread(target=self._speak, args=(project, spellings, desk, running), daemon=True).start()
         skipped = len(free) - len(ready)
         return f"{_lines(len(ready))} on the way." + (
             f" {_lines(skipped)} without text left out." if skipped else ""
@@ -119,10 +121,10 @@ class Runs:
         with self._mutex:
             return self._desks.setdefault(token, Desk())
 
-    def _speak(self, project: Project, desk: Desk, running: list[RunningLine]) -> None:
+    def _speak(self, project: Project, spellings: Dictionary, desk: Desk, running: list[RunningLine]) -> None:
         """One run from the first line to the last, in its own thread."""
         try:
-            self._follow(project, desk, running)
+            self._follow(project, spellings, desk, running)
         except CheckpointError as error:
             self._fail(project.token, desk, running, str(error))
         except StorageError as error:
@@ -134,14 +136,17 @@ class Runs:
         finally:
             desk.close(running)
 
-    def _follow(self, project: Project, desk: Desk, running: list[RunningLine]) -> None:
+    def _follow(
+        self, project: Project, spellings: Dictionary, desk: Desk, running: list[RunningLine]
+    ) -> None:
         desk.say(f"Loading {project.settings.model} …")
         with self.engines.use(project.settings.model) as engine:
             desk.say(None)
             waiting = [one for one in running if not one.stopped]
             self._stopped(project.token, [one for one in running if one.stopped])
             voices = library.ShelfVoices(self.store, project.shelf)
-            run = engine.submit([one.line for one in waiting], owner=project.token, voices=voices)
+            spoken = [one.line for one in waiting]
+            run = engine.submit(spoken, owner=project.token, voices=voices, dictionary=spellings)
             desk.attach(waiting, run)
             by_id = {one.id: one for one in waiting}
             for event in run:

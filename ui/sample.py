@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ui import library, lines, projects
 from ui.projects import Project
+from ui.recipes import Recipes
 from ui.store import Store
 from zonos.line import PRESETS, Line
 from zonos.voices import CLIP_SUFFIXES
@@ -27,7 +28,7 @@ def first_project(store: Store) -> Project:
         project = projects.create(store, "My first script")
         give_voices(store, project.shelf)
         for index, line in enumerate(SAMPLE):
-            recipe = library.recipe_of(db, project.shelf, line)
+            recipe = Recipes(db, project).of(line)
             revision = projects.bump(db, project.token)
             lines.insert(db, project.token, new_id(), line, recipe, 1024.0 * (index + 1), revision)
         return projects.get(db, project.token)

@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ui.store import Store
 from zonos.line import Line
+
+PEAKS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,14 @@ def get(db: sqlite3.Connection, project: str, take: str) -> sqlite3.Row | None:
         "SELECT * FROM takes WHERE project = ? AND id = ? AND deleted IS NULL", (project, take)
     ).fetchone()
     return found
+
+
+def whole(db: sqlite3.Connection, project: str, line: str) -> list[sqlite3.Row]:
+    """A line's takes with everything that is known of them, oldest first."""
+    return db.execute(
+        "SELECT * FROM takes WHERE project = ? AND line = ? AND deleted IS NULL ORDER BY number",
+        (project, line),
+    ).fetchall()
 
 
 def by_line(
@@ -146,3 +158,12 @@ def line_of(take: sqlite3.Row, now: Line) -> Line:
     fields = json.loads(take["fields"])
     kept = {"id": now.id, "name": now.name, "takes": now.takes, "seed": now.seed}
     return Line.model_validate(fields | kept)
+
+
+def peaks_of(samples: np.ndarray) -> bytes:
+    """Outline of a waveform: the largest magnitude of each of up to 200 stretches, 0 to 255."""
+    if samples.size == 0:
+        return b""
+    edges = np.linspace(0, samples.size, min(PEAKS, samples.size) + 1).astype(np.int64)[:-1]
+    loudest = np.maximum.reduceat(np.abs(samples), edges)
+    return bytes((np.clip(loudest, 0.0, 1.0) * 255).astype(np.uint8))

@@ -3,7 +3,7 @@
 export class Gone extends Error {}
 export class Refused extends Error {}
 
-const root = () => {
+export const root = () => {
   const given = window.gradio_config?.root;
   return given ? `${given.replace(/\/$/, "")}/` : new URL(".", location.href).href;
 };

@@ -29,13 +29,13 @@ export class Keys {
     );
   }
 
-  listen(root) {
+  listen(root, left) {
     document.addEventListener("keydown", (event) => {
       if (event.isComposing || event.keyCode === 229 || event.defaultPrevented) return;
       if (event.key === "?" && !event.target.closest(TYPING)) return this.#do(event, () => this.toggle());
       const row = event.target.closest?.(".st-row");
       if (row && root.contains(row)) this.#inRow(event, row);
-    });
+    }, { signal: left });
   }
 
   toggle() {

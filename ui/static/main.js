@@ -1,6 +1,6 @@
 // The studio's part of the page: mounted once by Gradio's HTML component, opened with a project token.
 
-import { Api } from "./api.js";
+import { Api, root as serverRoot } from "./api.js";
 import { el } from "./dom.js";
 import { Notices } from "./notices.js";
 import { Player } from "./player.js";
@@ -10,28 +10,32 @@ import { Table } from "./table.js";
 
 export function mount(root) {
   let project = null;
+  let leave = null;
   return {
     async open(token) {
       if (!token || project?.api.token === token) return;
       await project?.close().catch(() => {});
-      project = await open(root, token);
+      leave?.abort();
+      leave = new AbortController();
+      project = await open(root, token, leave.signal);
     },
     // Native parts of the page call this after they changed the project on the server.
     refresh: () => project?.pollNow(),
     flush: () => project?.flush(),
+    address: (path) => serverRoot() + path,
     get project() {
       return project;
     },
   };
 }
 
-async function open(root, token) {
+async function open(root, token, left) {
   const api = new Api(token);
   const project = new Project(api);
   const notices = new Notices();
   const facts = await api.about();
   const player = new Player(api);
-  const table = new Table(project, facts, player, notices);
+  const table = new Table(project, facts, player, notices, left);
   const told = (work) => work.then((said) => notices.show(said), (error) => notices.show(error.message, { kind: "trouble" }));
   const runBar = new RunBar({
     generate: (which) => told(project.generate(which)),
@@ -40,10 +44,11 @@ async function open(root, token) {
   });
   const studio = el("div", { class: "st-studio" }, runBar.node, table.node, player.dock);
   studio.append(...table.popovers, notices.list, notices.live);
+  left.addEventListener("abort", () => player.close());
   root.replaceChildren(studio);
   wire(project, table, runBar, player, notices);
   runBar.showSaved(project);
-  await project.open();
+  await project.open(left);
   root.dataset.ready = "yes";
   return project;
 }

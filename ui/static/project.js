@@ -21,10 +21,10 @@ export class Project extends EventTarget {
     this.closed = false;
   }
 
-  async open() {
+  async open(left) {
     await this.#poll();
-    addEventListener("pagehide", () => this.#leave());
-    document.addEventListener("visibilitychange", () => document.hidden || this.pollNow());
+    addEventListener("pagehide", () => this.#leave(), { signal: left });
+    document.addEventListener("visibilitychange", () => document.hidden || this.pollNow(), { signal: left });
   }
 
   close() {

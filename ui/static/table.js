@@ -9,8 +9,8 @@ import { isBusy } from "./status.js";
 import { dropClips, pickClip } from "./clips.js";
 
 export class Table {
-  constructor(project, facts, player, notices) {
-    Object.assign(this, { project, facts, player, notices });
+  constructor(project, facts, player, notices, left) {
+    Object.assign(this, { project, facts, player, notices, left });
     this.rows = new Map();
     this.picked = new Map(); // line -> take chosen by hand in the picker
     this.list = el("div", { class: "st-rows", role: "list", "aria-label": "Lines" });
@@ -135,7 +135,7 @@ export class Table {
     list.addEventListener("pointerdown", (event) => this.#fill(event.target));
     list.addEventListener("focusin", (event) => this.#fill(event.target));
     list.addEventListener("focusout", (event) => this.#left(event));
-    this.keys.listen(this.node);
+    this.keys.listen(this.node, this.left);
     dropClips(list, (row, file) => this.#voiceFromFile(row.dataset.id, file));
   }
 

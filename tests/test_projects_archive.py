@@ -1,0 +1,168 @@
+"""A project as a zip, a copy of a project, and what leaves the disk."""
+
+from __future__ import annotations
+
+import json
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_support import Bench
+
+from ui import archive, cleanup, library, projects, sample, takes, words
+from ui.duplicate import duplicate
+from ui.limits import Limits
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path / "data")
+    yield made
+    made.store.close()
+
+
+def filled(bench: Bench) -> None:
+    """Takes, a star, a note, a word, a line that changed since."""
+    first, second = bench.ids()[:2]
+    star = bench.give_take(first, seed=1)
+    bench.give_take(first, seed=2)
+    bench.give_take(second, seed=2**62)
+    with bench.store.transaction() as db:
+        words.write(db, bench.token, [words.Word(word="studio", say="stoodio")])
+    bench.edit(
+        {"op": "star", "take": star},
+        {"op": "note", "id": first, "note": "softer ${x}"},
+        {"op": "set", "id": second, "fields": {"text": "Changed since."}},
+        {"op": "tick", "ids": [second], "on": True},
+    )
+
+
+def seen(bench: Bench, token: str) -> list[dict[str, Any]]:
+    """Lines without what may differ in a copy."""
+    bench.project = bench.project.__class__(token, bench.project.shelf, "", bench.project.settings, 0, 0)
+    lines = bench.lines()
+    for line in lines:
+        for take in line.get("takes", []):
+            del take["id"]
+    return lines
+
+
+def audio(bench: Bench, token: str) -> list[bytes]:
+    return sorted(file.read_bytes() for file in takes.folder(bench.store, token).iterdir())
+
+
+def test_a_copy_is_whole_and_separate(bench: Bench) -> None:
+    filled(bench)
+    token = bench.token
+    copy = duplicate(bench.store, token).token
+    assert audio(bench, copy) == audio(bench, token)
+    assert seen(bench, copy) == seen(bench, token)
+    bench.edit({"op": "set", "id": bench.ids()[0], "fields": {"text": "only in the first"}})
+    assert seen(bench, copy)[0]["text"] != "only in the first"
+
+
+def test_out_and_in_again_on_another_machine(bench: Bench, tmp_path: Path) -> None:
+    filled(bench)
+    path, name = archive.write_archive(bench.store, bench.token)
+    assert name == "My first script"
+    other = Bench(tmp_path / "other")
+    library.remove(other.store, other.project.shelf, "Heart")
+    opened = archive.read_archive(other.store, path, other.project.shelf, Limits())
+    mine, there = seen(bench, bench.token), seen(other, opened.token)
+    for line in (*mine, *there):
+        line.pop("p")
+    assert there == mine
+    assert audio(other, opened.token) == audio(bench, bench.token)
+    with other.store.transaction() as db:
+        assert words.every(db, opened.token) == [words.Word(word="studio", say="stoodio")]
+        assert set(library.names(db, other.project.shelf)) == {"Heart", "Alto", "Male", "Young"}
+    other.store.close()
+
+
+def test_a_voice_of_the_same_name_but_other_clips_is_kept_apart(bench: Bench, tmp_path: Path) -> None:
+    path, _ = archive.write_archive(bench.store, bench.token)
+    clip = library.Clip(sample.VOICES / "Male.wav", "x.wav", {})
+    library.add(bench.store, bench.project.shelf, "Heart", [clip], consent=True, replace=True)
+    opened = archive.read_archive(bench.store, path, bench.project.shelf, Limits())
+    assert seen(bench, opened.token)[0]["voice"] == "Heart 2"
+
+
+def _damaged(path: Path, target: Path, change: Any) -> Path:
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(target, "w") as out:
+        for name in source.namelist():
+            data = source.read(name)
+            if name == archive.CONTENT:
+                content = json.loads(data)
+                change(content)
+                data = json.dumps(content).encode()
+            out.writestr(name, data)
+    return target
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda c: c["lines"][0]["takes"][0].update(file="../../studio.sqlite"), "damaged"),
+        (lambda c: c["lines"][0]["takes"][0].update(file=f"takes/{'0' * 32}.wav"), "is missing"),
+        (lambda c: c["lines"][0]["fields"].update(speaking_rate=1e9), "damaged"),
+        (lambda c: c["lines"].extend(c["lines"] * 2000), "rows; at most"),
+        (lambda c: c.update(kind="other"), "damaged"),
+        (lambda c: c["voices"][0]["clips"][0].update(file="clips/../../x.wav"), "damaged"),
+    ],
+)
+def test_a_bad_zip_is_refused_and_leaves_nothing(
+    bench: Bench, tmp_path: Path, change: Any, says: str
+) -> None:
+    filled(bench)
+    path, _ = archive.write_archive(bench.store, bench.token)
+    bad = _damaged(path, tmp_path / "bad.zip", change)
+    path.unlink()
+    with bench.store.transaction() as db:
+        before = projects.siblings(db, bench.project)
+    with pytest.raises(archive.ArchiveError, match=says):
+        archive.read_archive(bench.store, bad, bench.project.shelf, Limits())
+    with bench.store.transaction() as db:
+        assert projects.siblings(db, bench.project) == before
+    assert list(bench.store.scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"hello" * 100])
+def test_no_zip_at_all(bench: Bench, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.zip").write_bytes(content)
+    with pytest.raises(archive.ArchiveError, match="not a whole zip"):
+        archive.read_archive(bench.store, tmp_path / "x.zip", bench.project.shelf, Limits())
+
+
+def test_the_dictionary_marks_only_lines_that_it_touches(bench: Bench) -> None:
+    first, second = bench.ids()[:2]
+    bench.give_take(first)
+    bench.give_take(second)
+    from ui import recipes
+
+    with bench.store.transaction() as db:
+        words.write(db, bench.token, [words.Word(word="studio", say="stoodio", language="en")])
+        assert recipes.refresh(db, bench.project, projects.bump(db, bench.token)) == 1
+    assert bench.line(first)["takes"][0]["old"] == 1
+    assert "old" not in bench.line(second)["takes"][0]
+
+
+def test_clean_up_takes_only_what_is_old_or_unnamed(bench: Bench) -> None:
+    first, second = bench.ids()[:2]
+    kept, dropped = bench.give_take(first), bench.give_take(second)
+    bench.edit({"op": "delete", "ids": [second]})
+    folder = takes.folder(bench.store, bench.token)
+    (folder / "stray.wav").write_bytes(b"x")
+    (bench.store.clips / "stray.wav").write_bytes(b"x")
+    cleanup.clean(bench.store)
+    assert {file.stem for file in folder.iterdir()} == {kept, dropped}
+    assert len(list(bench.store.clips.iterdir())) == 4
+    cleanup.clean(bench.store, time.time() + 31 * cleanup.DAY)
+    assert {file.stem for file in folder.iterdir()} == {kept}
+    with bench.store.transaction() as db:
+        projects.set_deleted(db, bench.token, True)
+    cleanup.clean(bench.store, time.time() + 31 * cleanup.DAY)
+    assert not folder.exists()
+    assert list(bench.store.clips.iterdir()) == []

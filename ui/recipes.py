@@ -1,0 +1,57 @@
+"""What a line's sound depends on, as one hash: its fields, its voice's clips, the dictionary.
+
+A take keeps the hash it was made with; where the line's present hash is another, it is "changed since".
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from functools import cache
+
+from ui import lines, words
+from ui.projects import Project
+from zonos.errors import LineError
+from zonos.languages import resolve_language
+from zonos.line import Line
+
+
+class Recipes:
+    """Hashes the lines of one project; reads dictionary and voices once. For one transaction."""
+
+    def __init__(self, db: sqlite3.Connection, project: Project) -> None:
+        self.project = project
+        self._words = words.dictionary(db, project.token)
+
+        @cache
+        def voice(name: str) -> str:
+            rows = db.execute(
+                "SELECT hash FROM clips WHERE shelf = ? AND voice = ? ORDER BY created, hash",
+                (project.shelf, name),
+            )
+            return ",".join(row[0] for row in rows)
+
+        self._voice = voice
+
+    def of(self, line: Line) -> str:
+        """Hash of all that decides how the line sounds, but for seed and model."""
+        clips = [self._voice(name.casefold()) for name in (line.voice, line.prefix_audio) if name]
+        return lines.recipe_hash(line, ";".join(clips), self._respelled(line))
+
+    def _respelled(self, line: Line) -> str:
+        try:
+            said = self._words.apply(line.text, resolve_language(line.language))
+        except LineError:  # an unknown language: the line itself will say so
+            return ""
+        return "" if said == line.text else said
+
+
+def refresh(db: sqlite3.Connection, project: Project, revision: int) -> int:
+    """Hash every line anew after voices or the dictionary changed; gives how many came out different."""
+    recipes = Recipes(db, project)
+    changed = 0
+    for row in lines.every(db, project.token):
+        recipe = recipes.of(row.line)
+        if recipe != row.recipe:
+            lines.rewrite(db, project.token, row.id, row.line, recipe, revision)
+            changed += 1
+    return changed
