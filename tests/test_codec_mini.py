@@ -203,3 +203,10 @@ def test_a_config_that_contradicts_itself_is_refused() -> None:
         MiniCodecConfig(n_codebooks=4, real_codebooks=5)
     with pytest.raises(ValidationError, match="within the codebooks"):
         MiniCodecConfig(constant_code=1024)
+
+
+def test_on_apple_silicon_it_stays_on_the_cpu() -> None:
+    config = json.loads((MINI / "codec.json").read_text())
+    made = load_codec(config, load_file(MINI / "codec.safetensors"), device="mps")
+    assert isinstance(made, MiniCodec)
+    assert made.codebooks.device.type == "cpu"

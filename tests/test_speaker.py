@@ -55,6 +55,8 @@ def test_golden(encoder: SpeakerEncoder, name: str) -> None:
     torch.testing.assert_close(encoder(features), expected[f"{name}/emb"], atol=1e-4, rtol=0)
     vector = encoder.embed(torch.from_numpy(samples.T.copy()), rate)
     torch.testing.assert_close(vector, expected[f"{name}/lda"][0], atol=1e-4, rtol=0)
+    assert not vector.is_inference()
+    assert not vector.requires_grad
 
 
 @pytest.mark.parametrize("name", ["heart", "young", "alto", "male"])
@@ -160,7 +162,11 @@ def test_a_quiet_clip_is_still_the_same_voice(vectors: VoiceVectors, gain: float
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"", "empty"), (b"RIFF\xff\x00\x00\x00WAVEfmt \x10\x00", "cannot be read"), (b"just some text\n" * 20, "text")],
+    [
+        (b"", "empty"),
+        (b"RIFF\xff\x00\x00\x00WAVEfmt \x10\x00", "cannot be read"),
+        (b"just some text\n" * 20, "text"),
+    ],
 )
 def test_unreadable_clips_never_become_another_voice(
     vectors: VoiceVectors, tmp_path: Path, content: bytes, said: str
@@ -233,3 +239,26 @@ def test_threads_embed_a_clip_once() -> None:
     for thread in threads:
         thread.join()
     assert encoder.count == 1
+
+
+def test_a_known_voice_does_not_wait_for_a_new_one() -> None:
+    class Stuck(Counting):
+        begun, go = threading.Event(), threading.Event()
+
+        def embed(self, samples: torch.Tensor | np.ndarray, sample_rate: int) -> torch.Tensor:
+            if self.count:
+                self.begun.set()
+                assert self.go.wait(20)
+            return super().embed(samples, sample_rate)
+
+    encoder = Stuck(SpeakerConfig(in_planes=4, num_blocks=(1, 1, 1, 1), embd_dim=16, lda_dim=8))
+    vectors = VoiceVectors(encoder)
+    known, new = wav(voice(seed=1)), wav(voice(seed=2))
+    vectors.vector([known])
+    thread = threading.Thread(target=vectors.vector, args=([new],))
+    thread.start()
+    assert encoder.begun.wait(20)
+    vectors.vector([known])  # would wait for ever
+    encoder.go.set()
+    thread.join()
+    assert encoder.count == 2

@@ -112,7 +112,7 @@ class DacCodec(Codec):
         if wav.shape[1] == 0:
             return torch.empty(self.n_codebooks, 0, dtype=torch.long)
         padded = nn.functional.pad(wav, (0, -wav.shape[1] % self.hop))
-        with torch.inference_mode(), _exact_convolutions():
+        with torch.no_grad(), _exact_convolutions():
             codes: Tensor = self.model.encode(padded.to(self._weight)[None])[1]  # [1, K, T]
         return codes[0].cpu()
 

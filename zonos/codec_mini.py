@@ -224,7 +224,7 @@ class MiniCodec(nn.Module, Codec):
         # The longer STFT mirrors half a window at the ends, so a very short clip is padded further.
         shortest = -(-(self.config.enc_lin_nfft // 2 + 1) // self.hop)
         padded = F.pad(wav, (0, max(frames, shortest) * self.hop - wav.shape[1]))
-        with torch.inference_mode():
+        with torch.no_grad():
             latent = self.encode_latent(self.features(padded.to(self.codebooks)))
             return self.quantise(latent)[0, :, :frames].cpu()
 
@@ -277,6 +277,8 @@ def load_mini_codec(
     """
     try:
         codec = MiniCodec(MiniCodecConfig.model_validate(dict(config)))
+        # MPS lacks some of the complex arithmetic; this codec is quick enough on the CPU beside it.
+        device = "cpu" if torch.device(device).type == "mps" else device
         codec.load_state_dict({name: value.float() for name, value in tensors.items()})
     except (ValidationError, RuntimeError) as error:
         raise CheckpointError(f"The codec's weights do not fit its config: {error}") from error

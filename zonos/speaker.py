@@ -197,7 +197,7 @@ class SpeakerEncoder(nn.Module):
         embedding: Tensor = self.bottleneck(self.pooling(self.front(features)))
         return embedding
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def embed(self, samples: Tensor | np.ndarray, sample_rate: int) -> Tensor:
         """Voice vector of one clip.
 
@@ -215,8 +215,7 @@ class SpeakerEncoder(nn.Module):
         if wav.shape[1] <= self.config.n_fft // 2:
             raise ValueError(f"{wav.shape[1] / self.config.sample_rate:.3f} s are too short for a voice")
         vector: Tensor = self.lda(self(self.features(wav.to(self.lda.weight.device))))[0]
-        # A copy, so that what others keep is no inference tensor.
-        return vector.float().cpu().clone()
+        return vector.float().cpu()
 
 
 def load_speaker(
@@ -288,7 +287,7 @@ def _cut_mean(wav: Tensor, sample_rate: int) -> Tensor:
 class VoiceVectors:
     """Voice vectors by the content of clips: a replaced file is a new voice, whatever its name.
 
-    Safe to use from several threads; at most one clip is embedded at a time.
+    Safe to use from several threads. One clip is embedded at a time; known ones do not wait for it.
 
     Args:
         encoder: makes the vectors.
@@ -299,7 +298,8 @@ class VoiceVectors:
         self._encoder = encoder
         self._capacity = capacity
         self._known: OrderedDict[str, Tensor] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # guards what is known
+        self._embedding = threading.Lock()
 
     def vector(self, clips: Sequence[Path | bytes]) -> Tensor:
         """The mean of the clips' vectors.
@@ -320,14 +320,27 @@ class VoiceVectors:
     def _one(self, clip: Path | bytes) -> Tensor:
         content = clip if isinstance(clip, bytes) else read_bytes(clip)
         key = hashlib.sha256(content).hexdigest()
+        if (known := self._recall(key)) is not None:
+            return known
+        with self._embedding:
+            # Another thread may have made it while this one waited.
+            if (known := self._recall(key)) is not None:
+                return known
+            vector = self._embed(read_clip(content, None if isinstance(clip, bytes) else clip.name))
+            self._remember(key, vector)
+            return vector
+
+    def _recall(self, key: str) -> Tensor | None:
         with self._lock:
-            if key not in self._known:
-                name = None if isinstance(clip, bytes) else clip.name
-                self._known[key] = self._embed(read_clip(content, name))
-                while len(self._known) > self._capacity:
-                    self._known.popitem(last=False)
-            self._known.move_to_end(key)
-            return self._known[key]
+            if key in self._known:
+                self._known.move_to_end(key)
+            return self._known.get(key)
+
+    def _remember(self, key: str, vector: Tensor) -> None:
+        with self._lock:
+            self._known[key] = vector
+            while len(self._known) > self._capacity:
+                self._known.popitem(last=False)
 
     def _embed(self, clip: Clip) -> Tensor:
         mono = clip.mono[: int(MAX_SECONDS * clip.sample_rate)]
