@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
 from zonos.audio_level import frame_levels, loudness
 from zonos.resample import resampler
@@ -161,6 +160,8 @@ def _peaks(samples: np.ndarray) -> np.ndarray:
     """Highest amplitude at and right after each sample, ``[n]``."""
     if len(samples) == 0:
         return np.zeros(0, dtype=np.float32)
+    import torch
+
     with torch.inference_mode():
         wav = torch.from_numpy(np.ascontiguousarray(samples, dtype=np.float32))
         between = resampler(1, _OVERSAMPLING)(wav[None])[0].abs()

@@ -1,13 +1,18 @@
-"""Sample rate conversion, by torchaudio's windowed sinc."""
+"""Sample rate conversion, by torchaudio's windowed sinc.
+
+torch and torchaudio are imported at first use: reading and writing files needs neither.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 # A filter holds about source x target taps of the reduced ratio: odd rates such as 44 099 Hz would
 # take gigabytes. The nearest ratio within these terms is off by less than one part in a million.
@@ -26,7 +31,6 @@ def resampler(source: int, target: int, width: int = ENCODER_WIDTH) -> nn.Module
         target: sample rate of the output.
         width: zero crossings of the sinc on each side.
     """
-    # Half a second to import, and only needed where rates differ.
     from torchaudio.transforms import Resample
 
     ratio = Fraction(target, source).limit_denominator(_LARGEST_TERM)
@@ -47,6 +51,8 @@ def resample(samples: np.ndarray, source: int, target: int) -> np.ndarray:
     """
     if source == target or samples.shape[-1] == 0:
         return samples
+    import torch
+
     with torch.inference_mode():
         converted: Tensor = resampler(source, target, LISTENING_WIDTH)(torch.from_numpy(samples))
         return converted.numpy()
