@@ -14,8 +14,9 @@ import torch
 from zonos.blocks import OutOfBlocks
 from zonos.errors import LineError
 from zonos.events import AudioChunk, Progress, Started
+from zonos.invariance import lane_quantum as find_lane_quantum
 from zonos.pipeline import Pipeline
-from zonos.run import Run
+from zonos.rows import RowPlan
 from zonos.runner import RowFlags, Runner
 from zonos.scheduler import Scheduler
 from zonos.takes import Piece, Take
@@ -26,6 +27,7 @@ RETRIES = 2  # new seeds for a row that lost its way, before that is reported
 REPEAT_SECONDS = 2.0  # one and the same frame for this long is no speech
 PROGRESS_FRAMES = 16  # between two progress events of a piece
 HEARD_FRAMES = 4  # between two hand-overs of a streamed piece
+NO_ROOM = "This line does not fit the memory that is left; make it shorter."
 
 
 class Loop:
@@ -39,7 +41,7 @@ class Loop:
         read_every: steps between two looks at the device's flags; None = 1 on the CPU, where
             looking costs nothing, else 4.
         max_blocks: most KV blocks; None = no limit.
-        lane_quantum: see ``zonos.runner.Runner``.
+        lane_quantum: see ``zonos.runner.Runner``; None = found by trying.
     """
 
     def __init__(
@@ -51,10 +53,11 @@ class Loop:
         wake: Callable[[], None],
         read_every: int | None = None,
         max_blocks: int | None = None,
-        lane_quantum: int = 4,
+        lane_quantum: int | None = None,
     ) -> None:
         self.pipeline, self.finishing, self.wake = pipeline, finishing, wake
-        self.slots, self.max_blocks, self.lane_quantum = slots, max_blocks, lane_quantum
+        self.slots, self.max_blocks = slots, max_blocks
+        self.lane_quantum = lane_quantum or find_lane_quantum(pipeline.model)
         self.read_every = read_every or (1 if pipeline.model.device.type == "cpu" else 4)
         self.runner = self._new_runner()
         self.scheduler: Scheduler[Piece] = Scheduler()
@@ -89,14 +92,6 @@ class Loop:
         if self._running:
             self._step()
         return self.has_work()
-
-    def cancel_all(self) -> None:
-        """End every take that is not done; nothing runs any more."""
-        self._take_in()
-        for take in self._takes:
-            take.over = True
-            take.run.close()
-        self._takes.clear()
 
     def fail_all(self, code: str, reason: str) -> None:
         """Report a fault of the generator itself on every take, and start afresh."""
@@ -147,43 +142,53 @@ class Loop:
 
     def _admit(self) -> None:
         """Give free slots to the pieces whose turn it is."""
-        while self.runner.free_rows and len(self.scheduler):
+        pieces: list[Piece] = []
+        plans: list[RowPlan] = []
+        while len(plans) < self.runner.free_rows:
             piece = self.scheduler.next()
             if piece is None:
-                return
-            if not self._admit_one(piece):
-                return
+                break
+            plan = self._plan(piece)
+            if plan is None:
+                continue
+            if not self.runner.has_room([*plans, plan]):
+                self._wait_for_room(piece, alone=not (plans or self._running))
+                break
+            pieces.append(piece)
+            plans.append(plan)
+        if plans:
+            self._prefill(pieces, plans)
 
-    def _admit_one(self, piece: Piece) -> bool:
-        """Prefill one piece; False when there is no room before another row leaves."""
+    def _plan(self, piece: Piece) -> RowPlan | None:
+        """The row of a piece; None when it cannot be spoken, which is then told."""
         try:
-            plan = piece.plan(self.pipeline)
-            self.runner.admit([plan])
-        except OutOfBlocks:
-            self.scheduler.left(piece)
-            if self._running:
-                self.scheduler.add(piece)
-            else:
-                self._give_up(
-                    piece, "too_long", "This line does not fit the memory that is left; make it shorter."
-                )
-            return False
+            return piece.plan(self.pipeline)
         except LineError as error:
             self.scheduler.left(piece)
             self._give_up(piece, error.code, error.reason)
-            return True
+            return None
+
+    def _wait_for_room(self, piece: Piece, *, alone: bool) -> None:
+        self.scheduler.left(piece)
+        if alone:
+            self._give_up(piece, "too_long", NO_ROOM)
+        else:
+            self.scheduler.add(piece)
+
+    def _prefill(self, pieces: list[Piece], plans: list[RowPlan]) -> None:
+        try:
+            self.runner.admit(plans)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-            self.scheduler.left(piece)
-            self.scheduler.add(piece)
+            self._running += pieces
             self._back_off()
-            return False
-        self._running.append(piece)
-        if not piece.take.started:
-            piece.take.started = True
-            piece.take.run.emit(Started(piece.run, piece.take.line, piece.take.take))
-        return True
+            return
+        self._running += pieces
+        for piece in pieces:
+            if not piece.take.started:
+                piece.take.started = True
+                piece.take.run.emit(Started(piece.run, piece.take.line, piece.take.take))
 
     def _step(self) -> None:
         try:
@@ -209,19 +214,22 @@ class Loop:
         if len(self._running) == 1:
             piece = self._running[0]
             self._release(0)
-            reason = "This line does not fit the memory that is left; make it shorter."
-            self._give_up(piece, "too_long", reason)
+            self._give_up(piece, "too_long", NO_ROOM)
             return
         row = min(range(len(flags)), key=lambda r: flags[r].frames)
-        self._requeue(row)
+        piece = self._running[row]
+        self._take_out(row)
+        self._start_again(piece)
 
     def _back_off(self) -> None:
         """Out of memory: half the slots, what was running waits again, what is done is kept."""
-        for row in reversed(range(len(self._running))):
-            self._requeue(row, release=False)
-        self._running = []
+        running, self._running = self._running, []
         if self.slots == 1:
-            raise MemoryError("out of memory with a single row")
+            for piece in running:
+                self.scheduler.left(piece)
+                self._give_up(piece, "out_of_memory", NO_ROOM)
+        for piece in running:
+            self._start_again(piece)
         self.slots = max(1, self.slots // 2)
         log.warning("out of memory: going on with %d slots", self.slots)
         self.stats["back_offs"] += 1
@@ -230,12 +238,11 @@ class Loop:
             torch.cuda.empty_cache()
         self.runner = self._new_runner()
 
-    def _requeue(self, row: int, *, release: bool = True) -> None:
-        piece = self._running[row]
-        if release:
-            self._release(row)
-        else:
-            self.scheduler.left(piece)
+    def _start_again(self, piece: Piece) -> None:
+        """Let a piece that lost its row wait again."""
+        self.scheduler.left(piece)
+        if piece.take.over:
+            return
         if piece.heard:
             # Part of it was already heard: starting again would say it twice.
             self._give_up(piece, "out_of_memory", "Memory ran out while this was being streamed; try again.")
@@ -243,10 +250,14 @@ class Loop:
         piece.restart()
         self.scheduler.add(piece)
 
-    def _release(self, row: int, *, broken: bool = False) -> None:
-        """Take a row out; as in the runner, the last one gets its number."""
+    def _release(self, row: int) -> None:
+        """A row's piece is through with it."""
         self.scheduler.left(self._running[row])
-        self.runner.release(row, broken=broken)
+        self._take_out(row)
+
+    def _take_out(self, row: int) -> None:
+        """Free a row; as in the runner, the last one gets its number."""
+        self.runner.release(row)
         self._running[row] = self._running[-1]
         self._running.pop()
 
@@ -254,15 +265,19 @@ class Loop:
 
     def _read(self) -> None:
         flags = self.runner.read()
+        ended: list[tuple[Piece, np.ndarray, RowFlags]] = []
         for row in reversed(range(len(flags))):
             piece, flag = self._running[row], flags[row]
             piece.frames = flag.frames
             if flag.ended or flag.repeats > REPEAT_SECONDS * self.frame_rate:
-                codes = self.runner.codes(row, 0, flag.frames)
-                self._release(row, broken=flag.broken)
-                self._ended(piece, codes, flag)
+                ended.append((piece, self.runner.codes(row, 0, flag.frames), flag))
+                self._release(row)
             else:
                 self._goes_on(row, piece)
+        # Only now: one that is given up takes the other pieces of its line out of the batch.
+        for piece, codes, flag in ended:
+            if not piece.take.over:
+                self._ended(piece, codes, flag)
 
     def _goes_on(self, row: int, piece: Piece) -> None:
         if piece.frames - piece.told >= PROGRESS_FRAMES:
@@ -283,9 +298,7 @@ class Loop:
             reason = "The model's numbers were not finite for this line; try another seed or other settings."
             self._give_up(piece, "not_finite", reason)
             return
-        asked = piece.take.request.line.max_seconds
-        cut_as_asked = asked is not None and piece.request.limit <= round(asked * self.frame_rate)
-        if flag.said_eos or (flag.ended and cut_as_asked):
+        if flag.said_eos or (flag.ended and piece.request.limit_is_asked):
             piece.take.length_cut |= not flag.said_eos
             self.finishing.submit(self._guarded, self._finish, piece, codes)
         elif not self._retry(piece):
@@ -375,5 +388,3 @@ def is_out_of_memory(error: BaseException) -> bool:
     text = str(error).lower()
     return isinstance(error, RuntimeError) and ("out of memory" in text or "can't allocate memory" in text)
 
-
-__all__ = ["Loop", "Run", "is_out_of_memory"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from zonos.defaults import Defaults
 from zonos.dictionary import Dictionary
 from zonos.line import AUTO, HYBRID_ONLY, MAX_SEED, Conditioning, Emotion, Line
 from zonos.rows import SamplerSettings
-from zonos.text import Spoken, count_phonemes, prepare
+from zonos.text import Piece, Spoken, count_phonemes, prepare
 
 # Speech without a wanted rate: what the published model was asked for by default.
 PLAIN_RATE = 15.0  # phonemes a second
@@ -42,6 +42,7 @@ class PieceRequest:
     gap_after: float
     expected_frames: int
     limit: int  # most frames
+    limit_is_asked: bool  # the producer's own limit, not the guard against a row that lost its way
 
 
 @dataclass(frozen=True)
@@ -98,14 +99,11 @@ def make_request(
     # Models are sure of themselves up to about half of the longest speech they were made for.
     budget = max(20, round(rate * defaults.max_seconds / 2))
     spoken = prepare(text, line.language, max_piece_phonemes=budget, dictionary=dictionary)
-    pieces = tuple(
-        _piece(piece.ids, piece.phonemes, piece.gap_before, piece.gap_after, rate, frame_rate, defaults)
-        for piece in spoken.pieces
-    )
+    pieces = tuple(_piece(piece, rate, frame_rate, defaults, line.max_seconds) for piece in spoken.pieces)
     return Request(
         line=filled,
         spoken=spoken,
-        pieces=_limited(pieces, line.max_seconds, frame_rate),
+        pieces=pieces,
         values=_values(filled, spoken.language_id, config),
         sampling=SamplerSettings(
             **{name: getattr(filled, name) for name in SamplerSettings.__dataclass_fields__}
@@ -133,43 +131,22 @@ def _rate(wanted: Any, defaults: Defaults) -> float:
 
 
 def _piece(
-    ids: Sequence[int],
-    phonemes: str,
-    gap_before: float,
-    gap_after: float,
-    rate: float,
-    frame_rate: float,
-    defaults: Defaults,
+    piece: Piece, rate: float, frame_rate: float, defaults: Defaults, max_seconds: float | None
 ) -> PieceRequest:
-    count = count_phonemes(phonemes)
-    seconds = count / rate + LEAD_SECONDS
+    count = count_phonemes(piece.phonemes)
     # A wanted rate is a wish: the guard allows for a model that speaks at its plain pace.
-    guard = GUARD_FACTOR * count / min(rate, PLAIN_RATE) + GUARD_SECONDS
+    guard = min(GUARD_FACTOR * count / min(rate, PLAIN_RATE) + GUARD_SECONDS, defaults.max_seconds)
+    asked = max_seconds is not None and max_seconds < guard
+    limit = max_seconds if asked and max_seconds is not None else guard
     return PieceRequest(
-        ids=tuple(ids),
-        phonemes=phonemes,
-        gap_before=gap_before,
-        gap_after=gap_after,
-        expected_frames=max(1, round(seconds * frame_rate)),
-        limit=max(1, round(min(guard, defaults.max_seconds) * frame_rate)),
+        ids=tuple(piece.ids),
+        phonemes=piece.phonemes,
+        gap_before=piece.gap_before,
+        gap_after=piece.gap_after,
+        expected_frames=max(1, round((count / rate + LEAD_SECONDS) * frame_rate)),
+        limit=max(1, round(limit * frame_rate)),
+        limit_is_asked=asked,
     )
-
-
-def _limited(
-    pieces: tuple[PieceRequest, ...], max_seconds: float | None, frame_rate: float
-) -> tuple[PieceRequest, ...]:
-    """A limit that the producer set holds for every piece too; the whole is cut when it is joined."""
-    if max_seconds is None:
-        return pieces
-    most = max(1, round(max_seconds * frame_rate))
-    return tuple(
-        PieceRequest(**{**vars_of(p), "limit": min(p.limit, most)}) if p.limit > most else p for p in pieces
-    )
-
-
-def vars_of(piece: PieceRequest) -> dict[str, Any]:
-    """Fields of a piece as a mapping."""
-    return {name: getattr(piece, name) for name in PieceRequest.__dataclass_fields__}
 
 
 def _values(line: Line, language_id: int, config: ZonosConfig) -> dict[str, Any]:

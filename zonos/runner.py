@@ -89,13 +89,11 @@ class Runner:
         tokens = plan.prefill_tokens + frames + self.n_codebooks
         return -(-tokens // BLOCK) * plan.lanes
 
-    def has_room(self, plan: RowPlan) -> bool:
-        """Whether a row's prefix fits now."""
-        if not self.free_rows:
-            return False
+    def has_room(self, plans: Sequence[RowPlan]) -> bool:
+        """Whether the prefixes of all these rows fit now."""
         limit = self.state.blocks.max_blocks
-        needed = -(-(plan.prefill_tokens + 1) // BLOCK) * plan.lanes
-        return limit is None or self.state.blocks.live + needed <= limit
+        needed = sum(-(-(plan.prefill_tokens + 1) // BLOCK) * plan.lanes for plan in plans)
+        return len(plans) <= self.free_rows and (limit is None or self.state.blocks.live + needed <= limit)
 
     @torch.inference_mode()
     def admit(self, plans: Sequence[RowPlan]) -> None:
@@ -152,17 +150,10 @@ class Runner:
         self.model.backbone.prefill(torch.cat(parts), lengths, self.state)
 
     @torch.inference_mode()
-    def release(self, row: int, *, broken: bool = False) -> None:
-        """Take a row out; the last row gets its number, the last lanes its lanes.
-
-        Args:
-            row: its number.
-            broken: its numbers are not finite and must not stay behind.
-        """
+    def release(self, row: int) -> None:
+        """Take a row out; the last row gets its number, the last lanes its lanes."""
         plan = self.plans[row]
         for lane in sorted(plan.lane_ids, reverse=True):
-            if broken:
-                self.state.wipe(lane)
             self._release_lane(lane)
         last = len(self.plans) - 1
         if row != last:
