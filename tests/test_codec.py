@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from zonos.codec import Codec, chunk_grid, load_codec
+from zonos.codec import Codec, chunk_grid, frame_rate_of, load_codec
 from zonos.errors import CheckpointError
 
 DATA = Path(__file__).parent / "data"
@@ -144,6 +144,13 @@ def test_decoding_between_other_lines_changes_nothing(codec: Codec) -> None:
         theirs.push(other[:, start : start + 10], final=start == 80)
         pieces.append(mine.push(codes[:, start : start + 10], final=start == 80))
     torch.testing.assert_close(torch.cat(pieces), alone, atol=1e-5, rtol=0)
+
+
+def test_the_frame_rate_is_known_without_weights() -> None:
+    assert frame_rate_of(json.loads((DATA / "dac/config.json").read_text())) == dac().frame_rate
+    assert frame_rate_of(json.loads((MINI / "codec.json").read_text())) == mini().frame_rate
+    with pytest.raises(CheckpointError, match="encodec"):
+        frame_rate_of({"model_type": "encodec"})
 
 
 def test_an_unknown_kind_is_named() -> None:
