@@ -1,8 +1,9 @@
 """`python -m training codec`: the embedded codec (`zonos.codec_mini`), in two phases.
 
-Autoencoder: encoder and decoder learn together through the residual quantiser (straight-through, with
-a commitment loss), the excitation driven by the teacher's true pitch. Then the codebooks are fitted
-once more by Lloyd's iterations, encoder and codebooks are final, and the decoder alone learns on.
+Autoencoder: encoder and decoder learn together, the excitation driven by the teacher's true pitch; a
+fresh codec with noise in the place of quantisation, a warm start through its residual quantiser
+(straight-through, with a commitment loss). Then the codebooks are fitted by Lloyd's iterations, encoder
+and codebooks are final, and the decoder alone learns on.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from zonos.codec_dsp import Bands
 from zonos.codec_mini import Excitation, MiniCodec, MiniCodecConfig
 
 TEACHER_HOP = 300
+_NOISE = 0.22
 _ENCODER = ("enc_in", "enc1", "down", "enc2", "enc_norm", "enc_out")
 
 
@@ -197,10 +199,9 @@ def _losses(codec: MiniCodec, loss_of: SpectralLoss, batch: Batch, train_encoder
         features = codec.features(batch.wav)
     with progress.autocast(batch.wav.device), torch.set_grad_enabled(train_encoder):
         latent = codec.encode_latent(features).float()
-    with torch.no_grad():
-        quantised = codec.dequantise(codec.quantise(latent))
+    passed, commitment = _through_quantiser(codec, latent)
     with progress.autocast(batch.wav.device):
-        bands = Bands(*(b.float() for b in codec.decode_bands(latent + (quantised - latent).detach())))
+        bands = Bands(*(b.float() for b in codec.decode_bands(passed)))
     bins = codec.config.n_fft // 2 + 1
     noise = torch.randn(*batch.f0.shape, bins, 2, device=batch.f0.device)
     made = codec.synthesise(bands, Excitation(batch.f0, torch.view_as_complex(noise)))
@@ -211,8 +212,21 @@ def _losses(codec: MiniCodec, loss_of: SpectralLoss, batch: Batch, train_encoder
         "spectrum": loss_of(made, batch.wav),
         "pitch": 1.5 * pitch,
         "voicing": 0.15 * F.binary_cross_entropy_with_logits(bands.voicing_logit, voiced.float()),
-        "commitment": 0.25 * (latent - quantised).square().mean(),
+        "commitment": 0.25 * commitment,
     }
+
+
+def _through_quantiser(codec: MiniCodec, latent: Tensor) -> tuple[Tensor, Tensor]:
+    """What the decoder gets for a latent [B, T, latent], and the commitment loss.
+
+    Straight through the codebooks; while there are none yet, noise of the size of their error.
+    """
+    if not codec.codebooks.any():
+        size = _NOISE * torch.rand(len(latent), 1, 1, device=latent.device)
+        return latent + size * torch.randn_like(latent), latent.new_zeros(())
+    with torch.no_grad():
+        quantised = codec.dequantise(codec.quantise(latent))
+    return latent + (quantised - latent).detach(), (latent - quantised).square().mean()
 
 
 @torch.inference_mode()
