@@ -139,7 +139,7 @@ def test_beside_a_failing_row(subject: Subject, alone: list[torch.Tensor]) -> No
     assert [flag.broken for flag in flags] == [True] + [False] * 7
     others = [i for i in range(8) if i != 2]
     # Its blocks and its row go to a newcomer at once.
-    runner.release(0, broken=True)
+    runner.release(0)
     runner.admit([replace(plans[2])])
     while not all(flag.ended for flag in runner.read()):
         runner.step()
@@ -152,24 +152,23 @@ def test_beside_a_failing_row(subject: Subject, alone: list[torch.Tensor]) -> No
         assert torch.equal(codes, alone[i])
 
 
-@pytest.mark.parametrize("broken_first", [True, False])
+@pytest.mark.parametrize("bad", [(4, 3), (0, 4)], ids=["in place", "moved"])
 def test_broken_rows_leave_nothing_in_idle_lanes(
-    subject: Subject, alone: list[torch.Tensor], broken_first: bool
+    subject: Subject, alone: list[torch.Tensor], bad: tuple[int, int]
 ) -> None:
     """Two rows break and leave, nobody takes their lanes: padding lanes decode on beside the others.
 
     What a padding lane computes lands in the block that stands for "none", next to everybody's keys.
     """
     plans = eight(subject)[:5]
-    bad = {1, 3}
     for i in bad:
         plans[i] = replace(plans[i], prefixes=tuple(p * float("nan") for p in plans[i].prefixes))
     runner = Runner(subject.model, slots=5)
     runner.admit(plans)
     for _ in range(3):
         runner.step()
-    for row in sorted(bad, reverse=not broken_first):
-        runner.release(runner.plans.index(plans[row]), broken=True)
+    for row in bad:
+        runner.release(runner.plans.index(plans[row]))
     while not all(flag.ended for flag in runner.read()):
         runner.step()
     flags = runner.read()

@@ -53,14 +53,12 @@ class LaneState:
         self.keys = {i: torch.zeros(shape, device=device, dtype=dtype) for i in attention}
         self.values = {i: torch.zeros(shape, device=device, dtype=dtype) for i in attention}
         self.blocks = BlockTables(lanes, max_blocks)
-        self.recurrent_states: dict[int, tuple[Tensor, Tensor]] = {}
-        if config.is_hybrid:
-            conv, ssm = state_shapes(config)
-            for i in set(range(config.n_layer)) - set(attention):
-                self.recurrent_states[i] = (
-                    torch.zeros(lanes, *conv, device=device, dtype=STATE_DTYPE),
-                    torch.zeros(lanes, *ssm, device=device, dtype=STATE_DTYPE),
-                )
+        # Of all Mamba2 layers in one tensor each, so that a lane is moved or cleared at once.
+        self._mamba = {i: at for at, i in enumerate(sorted(set(range(config.n_layer)) - set(attention)))}
+        self._conv, self._ssm = (
+            torch.zeros(len(self._mamba), lanes, *shape, device=device, dtype=STATE_DTYPE)
+            for shape in state_shapes(config)
+        )
         self._prefill_lanes: list[int] = []
         self._prefill_lengths: list[int] = []
         self._view: StepView | None = None
@@ -83,23 +81,27 @@ class LaneState:
             self._grow(self.blocks.live)
         return changed
 
-    def wipe(self, lane: int) -> None:
-        """Zero a lane's blocks: what is not finite there would reach the block's next owner."""
-        for tensor in self._pools():
-            tensor[self.blocks.blocks(lane)] = 0
-
     def release(self, lane: int) -> None:
-        """Take a lane's blocks back and close the holes they leave."""
-        for source, target in self.blocks.release(lane):
-            for tensor in self._pools():
+        """Take a lane's blocks back, close the holes they leave, and clear what is free now.
+
+        A step multiplies what it does not use by 0, which numbers that are not finite survive: they
+        must not stay behind in a free block, nor in a free lane, which decodes on as padding.
+        """
+        before = self.blocks.live
+        copies = self.blocks.release(lane)
+        for tensor in self._pools():
+            for source, target in copies:
                 tensor[target] = tensor[source]
+            tensor[self.blocks.live : before] = 0
+        for state in (self._conv, self._ssm):
+            state[:, lane] = 0
 
     def move(self, source: int, target: int) -> None:
-        """Renumber a lane into an empty one; blocks stay, the recurrent state is copied."""
+        """Renumber a lane into an empty one; blocks stay, the recurrent state is moved."""
         self.blocks.move(source, target)
-        for states in self.recurrent_states.values():
-            for state in states:
-                state[target] = state[source]
+        for state in (self._conv, self._ssm):
+            state[:, target] = state[:, source]
+            state[:, source] = 0
 
     def _pools(self) -> list[Tensor]:
         return [*self.keys.values(), *self.values.values()]
@@ -136,9 +138,9 @@ class LaneState:
     def prefill_recurrent(self, layer: int, conv_state: Tensor, ssm_state: Tensor) -> None:
         """See ``LayerState.prefill_recurrent``."""
         lanes = torch.tensor(self._prefill_lanes, device=self.device)
-        conv, ssm = self.recurrent_states[layer]
-        conv[lanes] = conv_state[: len(lanes)].float()
-        ssm[lanes] = ssm_state[: len(lanes)].float()
+        at = self._mamba[layer]
+        self._conv[at, lanes] = conv_state
+        self._ssm[at, lanes] = ssm_state
 
     # ---- decode step: static shapes, no host sync --------------------------------------------
 
@@ -149,9 +151,8 @@ class LaneState:
     def recurrent(self, layer: int) -> tuple[Tensor, Tensor]:
         """See ``LayerState.recurrent``."""
         assert self._view is not None
-        conv, ssm = self.recurrent_states[layer]
-        lanes = self._view.table.shape[0]
-        return conv[:lanes], ssm[:lanes]
+        at, lanes = self._mamba[layer], self._view.table.shape[0]
+        return self._conv[at, :lanes], self._ssm[at, :lanes]
 
     def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """See ``LayerState.attend``."""

@@ -1,0 +1,1 @@
+"""Every number in the README, measured: ``python -m benchmarks``."""
