@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments[:1] == ["serve"]:
         from zonos.server import main as serve
 
-        return int(serve(arguments[1:]))
+        return serve(arguments[1:])
     if arguments[:1] == ["doctor"]:
         from zonos.doctor import main as examine
 

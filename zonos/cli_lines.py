@@ -94,9 +94,10 @@ def gather(options: Options) -> Gathered:
     gathered, keys = Gathered(), set[str]()
     if options.texts:
         _add_rows(gathered, "", _text_rows(options.texts, gathered), values, keys)
-    for name in options.scripts:
+    for given in options.scripts:
+        name = "stdin" if given == STANDARD_INPUT else given
         try:
-            script = _read(name)
+            script = _read(given)
         except ScriptError as error:
             gathered.unreadable.append(str(error))
             continue
@@ -112,7 +113,7 @@ def gather(options: Options) -> Gathered:
 
 def _read(name: str) -> Script:
     if name == STANDARD_INPUT:
-        return read_script(("standard input", sys.stdin.buffer.read()))
+        return read_script(("stdin", sys.stdin.buffer.read()))
     return read_script(name)
 
 

@@ -9,12 +9,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from zonos.cli_lines import BadRow, Place
 from zonos.events import Accepted, Event, Progress, Started
-from zonos.output import Planned
 from zonos.weights import readable_size
+
+if TYPE_CHECKING:
+    from zonos.output import Planned
 
 _NAMED_PLACES = 5
 

@@ -73,6 +73,8 @@ class _Session:
         self.bad_rows: list[BadRow] = []
         self.there: set[str] = set()  # files that are whole and up to date
         self.stop = threading.Event()
+        self.disk_full = False
+        self.unrecorded = 0  # takes that the manifest lacks
 
     def prepare(self, gathered: Gathered) -> None:
         """Decide what is to be made, under which names, and what is there already."""
@@ -103,11 +105,12 @@ class _Session:
         if tally.asked:
             self._generate([one for one in self.takes if not one.kept])
             self._tidy()
-        if self.stop.is_set() and tally.stopped:
-            out = self.options.out
-            self.console.note(f"Stopped. What is done stays in {out}; --resume makes the rest.")
+        if tally.stopped:
+            why = "The disk is full, so the run stopped." if self.disk_full else "Stopped."
+            self.console.note(f"{why} What is done stays in {self.options.out}; --resume makes the rest.")
+        if tally.stopped and not self.disk_full:
             return STOPPED
-        return SOME_FAILED if tally.failed or tally.stopped else DONE
+        return SOME_FAILED if tally.failed or tally.stopped or self.unrecorded else DONE
 
     def join(self, target: Path) -> bool:
         """Join the first take of every line; False when one is missing or the file cannot be written."""
@@ -151,9 +154,9 @@ class _Session:
     def _listen(self, run: Run, takes: Sequence[Planned]) -> None:
         left = len(takes)
         while left:
-            event = run.next_event(timeout=_LOOK_SECONDS)
-            if self.stop.is_set():
+            if self.stop.is_set() or self.disk_full:
                 run.cancel()
+            event = run.next_event(timeout=_LOOK_SECONDS)
             if event is not None:
                 self._handle(takes[int(event.line)], event)
                 left -= isinstance(event, Final)
@@ -198,6 +201,7 @@ class _Session:
         try:
             self.manifest.add(entry)
         except OSError as error:
+            self.unrecorded += 1
             self.console.note(f"{entry['name']} is not in {self.manifest.path}: {error.strerror or error}.")
             self._stop_if_full(error)
 
@@ -210,9 +214,7 @@ class _Session:
 
     def _stop_if_full(self, error: OSError) -> None:
         """Speech that cannot be written is not worth making."""
-        if error.errno in _FULL and not self.stop.is_set():
-            self.console.note("The disk is full, so the run stops here.")
-            self.stop.set()
+        self.disk_full = self.disk_full or error.errno in _FULL
 
 
 def _line(planned: Planned, index: int) -> Line:
