@@ -25,19 +25,19 @@ class Encoder(Protocol):
         ...
 
 
-def open_encoder(name: ResponseFormat, sample_rate: int) -> Encoder:
-    """An encoder for a stream of unknown length."""
+def open_encoder(name: ResponseFormat, sample_rate: int, total_samples: int | None = None) -> Encoder:
+    """An encoder for a stream; None where its length is not known yet."""
     if name == "pcm" and sample_rate != PCM_RATE:
         return _PcmAtRate(sample_rate)
-    return StreamEncoder(name, sample_rate)
+    return StreamEncoder(name, sample_rate, total_samples)
 
 
 def encode_whole(name: ResponseFormat, samples: np.ndarray, sample_rate: int) -> bytes:
-    """A file whose header knows its length."""
-    if name == "pcm":
-        encoder = open_encoder(name, sample_rate)
-        return encoder.push(samples) + encoder.finish()
-    return encode_audio(samples, sample_rate, name)
+    """A file whose header knows its length; plain samples are the same bytes as in a stream."""
+    if name not in ("pcm", "wav"):
+        return encode_audio(samples, sample_rate, name)
+    encoder = open_encoder(name, sample_rate, total_samples=len(samples))
+    return encoder.push(samples) + encoder.finish()
 
 
 def media_type(name: ResponseFormat) -> str:
