@@ -139,6 +139,14 @@ def test_join_reads_back_what_it_wrote(cli: CommandLine, hum: HummingEngine, for
     assert len(samples) / rate == pytest.approx(1.8, abs=0.4)  # coders add up to a frame at each end
 
 
+@pytest.mark.parametrize("target", ["out/two.wav", "./out/../out/two.wav"])
+def test_join_never_replaces_a_line(cli: CommandLine, hum: HummingEngine, target: str) -> None:
+    cli.script(THREE)
+    found = cli("scene.jsonl", "--join", target)
+    assert (found.status, hum.loads) == (2, [])
+    assert "--join" in found.err
+
+
 def test_join_says_what_it_lacks(cli: CommandLine, hum: HummingEngine) -> None:
     cli.script([{"text": "A"}, {"text": "B", "voice": "Nobody"}])
     found = cli("scene.jsonl", "--join", "all.wav")

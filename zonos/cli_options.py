@@ -130,9 +130,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--out", type=Path, default=Path("out"), metavar="FOLDER", help="where files go (default: out)"
     )
-    group.add_argument(
-        "--format", choices=FORMAT_NAMES, default="wav", help=f"{', '.join(FORMAT_NAMES)} (default wav)"
-    )
+    group.add_argument("--format", choices=FORMAT_NAMES, default="wav", help="of the files (default wav)")
     group.add_argument(
         "--name-template",
         default="",
@@ -162,14 +160,18 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="FOLDER",
-        help="voices as files: NAME.wav, or NAME/*.wav; may be given again "
-        "(also looked at: ./voices and the sample voices)",
+        help="voices as files: NAME.wav, or NAME/*.wav; may be given again (looked at too: ./voices, "
+        f"and the sample voices {', '.join(_sample_voices())})",
     )
     group.add_argument("--resume", action="store_true", help="keep lines that are done already and unchanged")
     group.add_argument(
         "--dry-run", action="store_true", help="show phonemes, lengths and memory; speak nothing"
     )
     group.add_argument("--json", action="store_true", help="tell what happens as JSON lines")
+
+
+def _sample_voices() -> list[str]:
+    return sorted(path.stem for path in SAMPLE_VOICES.glob("*.wav"))
 
 
 def _template(parser: argparse.ArgumentParser, template: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from zonos.cli_lines import BadRow, Gathered
 from zonos.cli_options import Options
 from zonos.cli_show import Console
-from zonos.errors import LineError
+from zonos.errors import LineError, ScriptError
 from zonos.events import Cancelled, Done, Event, Failed, Final, Progress
 from zonos.line import Line
 from zonos.manifest import Entry, Manifest
@@ -48,6 +48,7 @@ def speak(options: Options, gathered: Gathered, console: Console) -> int:
 
     Raises:
         CheckpointError: the model cannot be loaded.
+        ScriptError: the joined file would replace a line's.
         OSError: the folder cannot be made or written to at all.
     """
     voices = VoiceFolder(options.voice_folders, allow_paths=True)
@@ -83,6 +84,7 @@ class _Session:
         seeds = [new_seed() if job.line.seed is None else job.line.seed for job in gathered.jobs]
         takes = plan(gathered.jobs, seeds, recipes, self.manifest, resume=options.resume)
         self.takes = give_names(takes, self.manifest, self.sound.suffix, options.name_template)
+        self._check_join()
         self.there = {one.file for one in self.takes if one.kept}
         tally.kept = len(self.there)
         tally.asked = len(self.takes) - tally.kept
@@ -95,6 +97,14 @@ class _Session:
         if again:
             files = f"{len(again)} files" if len(again) > 1 else again[0]
             self.console.note(f"Replacing {files} of an earlier run in {options.out} (--resume keeps them).")
+
+    def _check_join(self) -> None:
+        """The joined file must not take the place of one of its lines."""
+        join, out = self.options.join, self.options.out
+        if join and join.resolve() in {(out / one.file).resolve() for one in self.takes}:
+            raise ScriptError(
+                f"argument --join: {join} is the file of one of the lines; choose another name."
+            )
 
     def run(self) -> int:
         """Make what is not there yet."""
