@@ -82,7 +82,7 @@ def _conditioners(hybrid: bool) -> list[dict[str, Any]]:
     """The published conditioners in their order; ranges are those of the published configs."""
     fourier: dict[str, Any] = {"type": "FourierConditioner", "uncond_type": "learned"}
     integer: dict[str, Any] = {"type": "IntegerConditioner", "uncond_type": "learned"}
-    shared = [
+    shared: list[dict[str, Any]] = [
         {"type": "EspeakPhonemeConditioner", "name": "espeak"},
         {
             "type": "PassthroughConditioner",
@@ -97,7 +97,7 @@ def _conditioners(hybrid: bool) -> list[dict[str, Any]]:
         {**fourier, "name": "speaking_rate", "min_val": 0, "max_val": 40},
         {**integer, "name": "language_id", "min_val": -1, "max_val": 126},
     ]
-    extra = [
+    extra: list[dict[str, Any]] = [
         {**fourier, "name": "vqscore_8", "input_dim": 8, "min_val": 0.5, "max_val": 0.8},
         {**fourier, "name": "ctc_loss", "min_val": -1.0, "max_val": 1000},
         {**fourier, "name": "dnsmos_ovrl", "min_val": 1, "max_val": 5},

@@ -77,6 +77,15 @@ class Mamba2(nn.Module):
         self.out_proj = nn.Linear(self.d_inner, config.d_model, bias=False)
         self.reset_parameters()
 
+    def exact(self) -> list[str]:
+        """Parameters to keep in fp32: all but the two projections.
+
+        A decay rate acts thousands of times over, where bf16's step of 0.4 % adds up, and what is
+        computed with them is fp32 anyway, so that fp32 saves a cast of each in every step. In the
+        published hybrid this takes 1.8 MB more than bf16.
+        """
+        return [name for name, _ in self.named_parameters() if not name.endswith("proj.weight")]
+
     @torch.no_grad()
     def reset_parameters(self) -> None:
         """Draw step sizes and decay rates as the published layer does, so that random weights behave."""

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from zonos.conditioning import PrefixConditioner
 from zonos.config import ZonosConfig
 from zonos.errors import CheckpointError
+from zonos.mamba2 import STATE_DTYPE, Mamba2
 from zonos.transformer import Backbone
 
 N_EMBEDDINGS = 1026  # 1024 codes, EOS, MASK
@@ -91,10 +92,13 @@ def load_weights(
 ) -> Zonos:
     """Fill a model built on the meta device, one tensor at a time, and make it ready to run.
 
+    All take ``dtype``, but for the small parameters of the Mamba2 layers (see ``Mamba2.exact``).
+
     Raises:
         CheckpointError: names missing, unknown or of another shape, listed.
     """
     wanted = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    exact = _exact_names(model)
     loaded: dict[str, Tensor] = {}
     problems: list[str] = []
     for name, tensor in tensors.items() if isinstance(tensors, Mapping) else tensors:
@@ -103,10 +107,20 @@ def load_weights(
         elif tensor.shape != wanted[name]:
             problems.append(f"{name} is {list(tensor.shape)}, expected {list(wanted[name])}")
         else:
-            loaded[name] = tensor.to(device=device, dtype=dtype)
+            loaded[name] = tensor.to(device=device, dtype=STATE_DTYPE if name in exact else dtype)
     problems += [f"{name} is missing" for name in wanted if name not in loaded]
     if problems:
         more = f" and {len(problems) - 5} more" if len(problems) > 5 else ""
         raise CheckpointError("The weights do not fit config.json: " + "; ".join(problems[:5]) + more + ".")
     model.load_state_dict(loaded, assign=True)
     return model.eval().requires_grad_(False).fuse()
+
+
+def _exact_names(model: Zonos) -> set[str]:
+    """Parameters that are kept in fp32 whatever the model's number type."""
+    return {
+        f"{path}.{name}"
+        for path, module in model.named_modules()
+        if isinstance(module, Mamba2)
+        for name in module.exact()
+    }

@@ -123,44 +123,53 @@ class GatedMLP(nn.Module):
         return self.fc2(y * silu(gate))
 
 
-class AttentionBlock(nn.Module):
-    """Attention and MLP, each with a residual around a norm."""
+class Block(nn.Module):
+    """A mixer and, where the config gives it a width, an MLP; each with a residual around a norm."""
 
-    def __init__(self, config: BackboneConfig) -> None:
+    def __init__(self, config: BackboneConfig, mixer: nn.Module, d_intermediate: int) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
-        self.mixer = Attention(config.d_model, config.attn_cfg)
-        self.norm2 = nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
-        self.mlp = GatedMLP(config.d_model, config.attn_mlp_d_intermediate)
+        self.mixer = mixer
+        self.has_mlp = d_intermediate > 0
+        if self.has_mlp:
+            self.norm2 = nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
+            self.mlp = GatedMLP(config.d_model, d_intermediate)
+
+    def feed(self, x: Tensor) -> Tensor:
+        """The block's second half: x [n, d_model] -> same."""
+        return x + self.mlp(self.norm2(x)) if self.has_mlp else x
+
+
+class AttentionBlock(Block):
+    """Attention over keys and values; published with an MLP."""
+
+    def __init__(self, config: BackboneConfig) -> None:
+        super().__init__(config, Attention(config.d_model, config.attn_cfg), config.attn_mlp_d_intermediate)
 
     def prefill(self, x: Tensor, rotary: Tensor, lengths: list[int], layer: int, state: LayerState) -> Tensor:
         """x [tokens, d_model] -> same."""
-        x = x + self.mixer.prefill(self.norm(x), rotary, lengths, layer, state)
-        return x + self.mlp(self.norm2(x))
+        return self.feed(x + self.mixer.prefill(self.norm(x), rotary, lengths, layer, state))
 
     def decode(self, x: Tensor, rotary: Tensor, layer: int, state: LayerState) -> Tensor:
         """x [lanes, d_model] -> same."""
-        x = x + self.mixer.decode(self.norm(x), rotary, layer, state)
-        return x + self.mlp(self.norm2(x))
+        return self.feed(x + self.mixer.decode(self.norm(x), rotary, layer, state))
 
 
-class Mamba2Block(nn.Module):
-    """A Mamba2 mixer with a residual around its norm; the hybrid gives it no MLP."""
+class Mamba2Block(Block):
+    """A Mamba2 mixer over a recurrent state; published without an MLP."""
 
     def __init__(self, config: BackboneConfig) -> None:
-        super().__init__()
-        self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
-        self.mixer = Mamba2(config)
+        super().__init__(config, Mamba2(config), config.d_intermediate)
 
     def prefill(self, x: Tensor, rotary: Tensor, lengths: list[int], layer: int, state: LayerState) -> Tensor:
         """x [tokens, d_model] -> same."""
         y, conv_state, ssm_state = self.mixer.prefill(self.norm(x), lengths)
         state.prefill_recurrent(layer, conv_state, ssm_state)
-        return x + y
+        return self.feed(x + y)
 
     def decode(self, x: Tensor, rotary: Tensor, layer: int, state: LayerState) -> Tensor:
         """x [lanes, d_model] -> same."""
-        return x + self.mixer.step(self.norm(x), *state.recurrent(layer))
+        return self.feed(x + self.mixer.step(self.norm(x), *state.recurrent(layer)))
 
 
 class Backbone(nn.Module):
