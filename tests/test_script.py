@@ -381,6 +381,8 @@ def test_a_text_that_is_too_long_is_said() -> None:
         ("a.docx", b"PK\x03\x04 and not much more", "no xlsx workbook"),
         ("a.xlsx", b"not a zip at all", "no xlsx workbook"),
         ("a.json", b'[{"text": "a"},\n {"text": }]', r"not valid JSON.*line 2"),
+        ("a.csv", b"," * 10_000_000, "more than 200 columns"),
+        ("a.csv", b'"' + b"x" * 200_000 + b'",' * 300, "quotation mark"),
         ("a.json", b"[]", "not one line"),
         ("a.srt", b"no times here", "no subtitle with times"),
         ("a.vtt", b"WEBVTT\n\n", "no subtitle with times"),

@@ -9,15 +9,15 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from zonos.errors import ScriptError
 from zonos.line import Line
-from zonos.script_rows import Notes, Problem, Row, build_row, field_of, note_unknown
-from zonos.script_tables import MAX_ROWS, read_delimited, read_xlsx
+from zonos.script_rows import MAX_ROWS, Notes, Problem, Row, build_row, field_of, limited, note_unknown
+from zonos.script_tables import read_delimited, read_xlsx
 from zonos.script_write import FORMATS, write_script
 from zonos.subtitles import read_subtitles
 
@@ -120,9 +120,7 @@ def _read(name: str, data: bytes, encoding: str | None) -> Script:
 
 
 def _script(rows: Iterable[Row], columns: tuple[str, ...], notes: Notes) -> Script:
-    unique = _refuse_twins(rows)
-    if len(unique) > MAX_ROWS:
-        raise ScriptError(f"It has more than {MAX_ROWS} rows; split it.")
+    unique = _refuse_twins(limited(rows))
     if not unique:
         raise ScriptError("There is not one line in it.")
     return Script(tuple(unique), notes.sentences(), columns)
@@ -208,14 +206,17 @@ def _sniff(text: str) -> str:
     return "txt"
 
 
-def _text_rows(text: str, notes: Notes) -> list[Row]:
-    rows: list[Row] = []
+def _text_rows(text: str, notes: Notes) -> Iterator[Row]:
+    for number, part in _filled_lines(text, notes):
+        yield build_row(number, {"text": part}, {"text": "text"}, notes)
+
+
+def _filled_lines(text: str, notes: Notes) -> Iterator[tuple[int, str]]:
     for number, part in enumerate(re.split(r"\r\n|\r|\n", text.rstrip()), start=1):
         if part.strip():
-            rows.append(build_row(number, {"text": part.strip()}, {"text": "text"}, notes))
+            yield number, part.strip()
         else:
             notes.add("A blank line is skipped", number)
-    return rows
 
 
 def _is_json(text: str) -> bool:
@@ -238,7 +239,7 @@ def _json_rows(text: str, notes: Notes, *, one_a_line: bool) -> tuple[list[Row],
         if isinstance(whole, dict) and isinstance(whole.get("lines"), list):
             whole = whole["lines"]
         many = whole if isinstance(whole, list) else [whole]
-        entries = list(enumerate(many, start=1))
+        entries = list(limited(enumerate(many, start=1)))
     columns: dict[str, str] = {}
     rows = [_json_row(number, entry, columns, notes) for number, entry in entries]
     return rows, tuple(columns.values())
@@ -250,17 +251,18 @@ class _BadJson:
     reason: str
 
 
-def _json_lines(text: str, notes: Notes) -> Iterable[tuple[int, Any]]:
-    for number, part in enumerate(re.split(r"\r\n|\r|\n", text.rstrip()), start=1):
-        if not part.strip():
-            notes.add("A blank line is skipped", number)
-            continue
-        try:
-            yield number, json.loads(part)
-        except json.JSONDecodeError as error:
-            yield number, _BadJson(part, f"It is not valid JSON: {error.msg} at character {error.pos + 1}.")
-        except (ValueError, RecursionError) as error:
-            yield number, _BadJson(part, f"It is not valid JSON: {error}.")
+def _json_lines(text: str, notes: Notes) -> Iterator[tuple[int, Any]]:
+    for number, part in limited(_filled_lines(text, notes)):
+        yield number, _loaded(part)
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        return _BadJson(text, f"It is not valid JSON: {error.msg} at character {error.pos + 1}.")
+    except (ValueError, RecursionError) as error:
+        return _BadJson(text, f"It is not valid JSON: {error}.")
 
 
 def _json_row(number: int, entry: Any, columns: dict[str, str], notes: Notes) -> Row:

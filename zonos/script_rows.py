@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from zonos.errors import ScriptError
 from zonos.line import AUTO, EMOTIONS, Line, explain, limits
 
+MAX_ROWS = 10_000
 TEXT_FIELDS = frozenset({"id", "name", "text", "language", "voice", "prefix_audio", "prefix_text"})
 SWITCHES = frozenset({"speaker_noised", "keep_prefix"})
 FIELDS = (*Line.model_fields, *EMOTIONS)
+Entry = TypeVar("Entry")
 _BY_KEY = {re.sub(r"[\W_]+", "", name): name for name in FIELDS}
 _NAMED_ROWS = 5  # a warning names this many rows and counts the rest
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
@@ -73,6 +76,18 @@ def _on_rows(rows: Sequence[int]) -> str:
     named = ", ".join(str(row) for row in rows[:_NAMED_ROWS])
     more = len(rows) - _NAMED_ROWS
     return f" (row{'s' if len(rows) > 1 else ''} {named}{f' and {more} more' if more > 0 else ''})"
+
+
+def limited(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """The same entries, as they come; stops a file that has no end.
+
+    Raises:
+        ScriptError: there are more than :data:`MAX_ROWS`.
+    """
+    for count, entry in enumerate(entries):
+        if count >= MAX_ROWS:
+            raise ScriptError(f"It has more than {MAX_ROWS} rows; split it.")
+        yield entry
 
 
 def field_of(header: str) -> str | None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import re
-import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError
 
 from zonos.errors import ScriptError
-from zonos.script_rows import TEXT_FIELDS, Notes, Problem, Row, build_row, field_of, note_unknown
+from zonos.script_rows import MAX_ROWS, TEXT_FIELDS, Notes, Problem, Row, build_row, field_of, note_unknown
 
-MAX_ROWS = 10_000
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 MAX_COLUMNS = 200
 MAX_UNPACKED_BYTES = 200_000_000
 _DELIMITERS = (",", ";", "\t", "|")
@@ -43,6 +46,9 @@ _DAMAGED = (
     NotImplementedError,
     RuntimeError,
 )
+
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_SNIFFED_CHARACTERS = 20_000
 
 Grid = list[list[str]]
 
@@ -80,7 +86,7 @@ def read_delimited(text: str, notes: Notes, *, tabs: bool) -> Table:
 
 def _delimiter(text: str, *, tabs: bool) -> str:
     """The delimiter that finds the most known columns in the first row; then the most columns."""
-    first = next((part for part in re.split(r"\r\n|\r|\n", text) if part.strip()), "")
+    first = next((part for part in _LINE_BREAK.split(text[:_SNIFFED_CHARACTERS]) if part.strip()), "")
 
     def worth(delimiter: str) -> tuple[int, int]:
         cells = [cell.strip().strip('"') for cell in first.split(delimiter)]
@@ -100,14 +106,26 @@ def _delimited_grid(text: str, delimiter: str) -> Grid:
 
     if delimiter == "\t":
         text = _RAW_FIELD.sub(_requoted, text)
+    _check_width(text, delimiter)
     try:
         return _parse(text, delimiter)
     except pd.errors.EmptyDataError as error:
         raise ScriptError("The file is empty.") from error
-    except pd.errors.ParserWarning as error:
-        raise ScriptError(f"A row has more than {MAX_COLUMNS} columns.") from error
     except pd.errors.ParserError as error:
         raise ScriptError(_broken(str(error))) from error
+
+
+def _check_width(text: str, delimiter: str) -> None:
+    """pandas takes minutes over a first row of a million cells; later ones it refuses at once."""
+    try:
+        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+    except csv.Error as error:
+        raise ScriptError(
+            f'The first row has a cell of more than {csv.field_size_limit()} characters; a quotation mark (") '
+            "may never be closed."
+        ) from error
+    if len(first) > MAX_COLUMNS:
+        raise ScriptError(f"Row 1 has more than {MAX_COLUMNS} columns.")
 
 
 def _requoted(match: re.Match[str]) -> str:
@@ -119,28 +137,30 @@ def _requoted(match: re.Match[str]) -> str:
 def _parse(text: str, delimiter: str) -> Grid:
     import pandas as pd
 
-    with warnings.catch_warnings():
-        # Rows of differing width are our own business: pandas shall not cut them quietly.
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        frame = pd.read_csv(
-            io.StringIO(text),
-            sep=delimiter,
-            header=None,
-            names=range(MAX_COLUMNS + 1),
-            index_col=False,
-            dtype=str,
-            na_filter=False,
-            keep_default_na=False,
-            skip_blank_lines=False,
-            nrows=MAX_ROWS + 2,
-        )
-    return _grid(frame.fillna("").values.tolist())
+    frame = pd.read_csv(
+        io.StringIO(text),
+        sep=delimiter,
+        header=None,
+        names=range(MAX_COLUMNS + 1),
+        index_col=False,
+        dtype=str,
+        na_filter=False,
+        keep_default_na=False,
+        skip_blank_lines=False,
+        nrows=MAX_ROWS + 2,
+    )
+    return _grid(frame)
 
 
-def _grid(rows: Sequence[Sequence[object]]) -> Grid:
-    if rows and len(rows[0]) > MAX_COLUMNS and any(str(row[MAX_COLUMNS]).strip() for row in rows):
+def _grid(frame: DataFrame) -> Grid:
+    """Cells as text, without the empty columns at the right."""
+    filled = frame.fillna("").astype(str)
+    used = (filled != "").any().to_numpy().nonzero()[0]
+    width = int(used[-1]) + 1 if len(used) else 0
+    if width > MAX_COLUMNS:
         raise ScriptError(f"A row has more than {MAX_COLUMNS} columns.")
-    return [[str(cell) for cell in row[:MAX_COLUMNS]] for row in rows]
+    grid: Grid = filled.iloc[:, :width].to_numpy().tolist()
+    return grid
 
 
 def _broken(message: str) -> str:
@@ -214,7 +234,7 @@ def _sheets(data: bytes) -> dict[str, Grid]:
         engine="openpyxl",
         nrows=MAX_ROWS + 2,
     )
-    return {str(name): _grid(frame.fillna("").values.tolist()) for name, frame in frames.items()}
+    return {str(name): _grid(frame) for name, frame in frames.items()}
 
 
 def _has_text(grid: Grid) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from zonos.errors import ScriptError
-from zonos.script_rows import Notes, Problem, Row, build_row
+from zonos.script_rows import Notes, Problem, Row, build_row, limited
 
 _TIME = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-{{1,2}}>\s*{_TIME}")
@@ -42,7 +42,7 @@ def read_subtitles(text: str, kind: str, notes: Notes) -> list[Row]:
         ScriptError: there is no cue in it.
     """
     lines = re.split(r"\r\n|\r|\n", text)
-    rows = [_row(number, cue, notes) for number, cue in enumerate(_cues(lines, kind), start=1)]
+    rows = [_row(number, cue, notes) for number, cue in enumerate(limited(_cues(lines, kind)), start=1)]
     if not rows:
         raise ScriptError("There is no subtitle with times (00:00:01,000 --> 00:00:02,500) in it.")
     _note_overlaps([row for row in rows if row.start is not None], notes)
