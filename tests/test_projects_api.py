@@ -15,8 +15,9 @@ from starlette.testclient import TestClient
 from studio_support import Bench
 
 from ui import sample
-from ui.api import TOKEN_HEADER, Api
+from ui.api import Api
 from ui.engines import Engines
+from ui.http import TOKEN_HEADER
 from ui.limits import Limits
 from ui.runs import Runs
 

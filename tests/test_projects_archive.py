@@ -37,6 +37,7 @@ def filled(bench: Bench) -> None:
         {"op": "note", "id": first, "note": "softer ${x}"},
         {"op": "set", "id": second, "fields": {"text": "Changed since."}},
         {"op": "tick", "ids": [second], "on": True},
+        {"op": "add", "id": "slotslotslot", "fields": {"text": "In a film."}, "slot": [1.5, 2.25]},
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ui.edits import NOT_EDITABLE
 from ui.limits import Limits
+from ui.settings_help import described
 from zonos.languages import LANGUAGES
 from zonos.line import EMOTIONS, PRESETS, Line
 
@@ -26,4 +27,5 @@ def about(limits: Limits) -> dict[str, Any]:
         "presets": {name: mix.model_dump(exclude_defaults=True) for name, mix in PRESETS.items()},
         "fields": [name for name in Line.model_fields if name not in NOT_EDITABLE],
         "limits": asdict(limits),
+        "settings": described(),
     }

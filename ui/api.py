@@ -7,11 +7,10 @@ request is ever used as a path.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -19,30 +18,26 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ui import archive, changes, edits, library, projects, takes, uploads
+from ui import archive, changes, edits, projects, takes, uploads
 from ui.about import about
+from ui.api_script import ScriptApi
+from ui.http import Form, Handler, Problem, check_length, json_of, said, token_of
 from ui.limits import Limits
 from ui.runs import Runs, Which
-from ui.store import StorageError, Store
+from ui.store import Store
 from zonos.names import file_name
 
 STATIC = Path(__file__).parent / "static"
-TOKEN_HEADER = "x-studio-project"
-MAX_JSON_BYTES = 8 * 2**20
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class EditsBody(_Body):
+class EditsBody(Form):
     """Edits, and the number of the last change that the page knows."""
 
     after: Annotated[int, Field(ge=0)]
     edits: Annotated[list[Any], Field(max_length=5000)]
 
 
-class RunBody(_Body):
+class RunBody(Form):
     """Which rows to generate."""
 
     which: Which
@@ -50,29 +45,17 @@ class RunBody(_Body):
     takes: Annotated[int, Field(ge=1, le=16)] | None = None
 
 
-class StopBody(_Body):
+class StopBody(Form):
     """Rows to stop; all for null."""
 
     ids: Annotated[list[edits.LineId], Field(max_length=5000)] | None = None
 
 
-class ProjectBody(_Body):
+class ProjectBody(Form):
     """Change of the project's name or settings."""
 
     name: Annotated[str, Field(max_length=1000)] | None = None
     settings: projects.Settings | None = None
-
-
-class Problem(Exception):
-    """An answer other than 200, with a sentence for the page."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-
-
-Body = TypeVar("Body", bound=BaseModel)
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Api:
@@ -97,8 +80,9 @@ class Api:
             ("GET", "/studio/peaks/{take}", self.peaks),
             ("GET", "/studio/project/{token}.zip", self.archive),
         ]
-        own: list[BaseRoute] = [Route(path, _said(call), methods=[method]) for method, path, call in table]
-        return [*own, Mount("/studio/static", StaticFiles(directory=STATIC))]
+        own: list[BaseRoute] = [Route(path, said(call), methods=[method]) for method, path, call in table]
+        more = ScriptApi(self.store, self.limits).routes()
+        return [*own, *more, Mount("/studio/static", StaticFiles(directory=STATIC))]
 
     async def about(self, request: Request) -> Response:
         """What the page needs to know once: languages, presets, limits."""
@@ -109,12 +93,12 @@ class Api:
         after = request.query_params.get("after", "0")
         if not after.isdigit() or len(after) > 15:
             raise Problem(400, "The number of the last change was not understood.")
-        return JSONResponse(await run_in_threadpool(self._changes, _token(request), int(after)))
+        return JSONResponse(await run_in_threadpool(self._changes, token_of(request), int(after)))
 
     async def edits(self, request: Request) -> Response:
         """Edits in; refusals and changes out."""
-        body = await _json(request, EditsBody)
-        token = _token(request)
+        body = await json_of(request, EditsBody)
+        token = token_of(request)
 
         def work() -> dict[str, Any]:
             with self.store.transaction() as db:
@@ -125,20 +109,20 @@ class Api:
 
     async def run(self, request: Request) -> Response:
         """Generate rows."""
-        body = await _json(request, RunBody)
-        said = await run_in_threadpool(self.runs.start, _token(request), body.which, body.ids, body.takes)
+        body = await json_of(request, RunBody)
+        said = await run_in_threadpool(self.runs.start, token_of(request), body.which, body.ids, body.takes)
         return JSONResponse({"said": said})
 
     async def stop(self, request: Request) -> Response:
         """Stop rows, or everything."""
-        body = await _json(request, StopBody)
-        said = await run_in_threadpool(self.runs.stop, _token(request), body.ids)
+        body = await json_of(request, StopBody)
+        said = await run_in_threadpool(self.runs.stop, token_of(request), body.ids)
         return JSONResponse({"said": said})
 
     async def project(self, request: Request) -> Response:
         """Rename, or change settings."""
-        body = await _json(request, ProjectBody)
-        token = _token(request)
+        body = await json_of(request, ProjectBody)
+        token = token_of(request)
 
         def work() -> None:
             with self.store.transaction() as db:
@@ -153,8 +137,8 @@ class Api:
 
     async def voices(self, request: Request) -> Response:
         """A clip that was dropped on a row or picked there becomes a voice."""
-        _check_length(request, self.limits.upload_bytes)
-        token = _token(request)
+        check_length(request, self.limits.upload_bytes)
+        token = token_of(request)
         async with request.form(max_files=1, max_fields=4) as form:
             clip = form.get("clip")
             if clip is None or isinstance(clip, str):
@@ -186,7 +170,7 @@ class Api:
 
     async def peaks(self, request: Request) -> Response:
         """The outline of a take's waveform, one byte a point."""
-        token, take_id = _token(request), request.path_params["take"]
+        token, take_id = token_of(request), request.path_params["take"]
 
         def find() -> bytes:
             with self.store.transaction() as db:
@@ -212,50 +196,3 @@ class Api:
         with self.store.transaction() as db:
             answer = changes.since(db, token, after)
         return answer | {"run": self.runs.status(token)}
-
-
-def _said(call: Handler) -> Handler:
-    """Faults that a person can act on become a sentence, not a traceback."""
-
-    async def answer(request: Request) -> Response:
-        try:
-            return await call(request)
-        except Problem as problem:
-            return _problem(problem.status, str(problem))
-        except projects.UnknownProject as error:
-            return _problem(404, str(error))
-        except library.VoiceError as error:
-            return _problem(400, str(error))
-        except StorageError as error:
-            return _problem(503, str(error))
-
-    return answer
-
-
-def _problem(status: int, sentence: str) -> Response:
-    return JSONResponse({"error": sentence}, status_code=status)
-
-
-def _token(request: Request) -> str:
-    token = request.headers.get(TOKEN_HEADER, "")
-    if not token or len(token) > 64:
-        raise projects.UnknownProject
-    return token
-
-
-def _check_length(request: Request, most: int) -> None:
-    length = request.headers.get("content-length", "")
-    if not length.isdigit():
-        raise Problem(411, "The size of what was sent is not known; it was not read.")
-    if int(length) > most:
-        raise Problem(413, f"That is larger than the {most // 2**20} MB that are allowed here.")
-
-
-async def _json(request: Request, kind: type[Body]) -> Body:
-    _check_length(request, MAX_JSON_BYTES)
-    try:
-        return kind.model_validate_json(await request.body())
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "JSON"
-        raise Problem(400, f"What was sent was not understood ({where}: {first['msg']}).") from error

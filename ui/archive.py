@@ -62,6 +62,7 @@ class ArchivedLine(_Part):
     id: Annotated[str, Field(pattern=r"^[a-z0-9]{6,24}$")]
     fields: dict[str, Any]
     note: Annotated[str, Field(max_length=2000)] = ""
+    slot: tuple[float, float] | None = None
     ticked: bool = False
     takes: list[ArchivedTake] = []
 
@@ -175,7 +176,7 @@ def _line(
                 )
             )
     return ArchivedLine(
-        id=row.id, fields=lines.stored(row.line), note=row.note, ticked=row.ticked, takes=found
+        id=row.id, fields=lines.stored(row.line), note=row.note, slot=row.slot, ticked=row.ticked, takes=found
     )
 
 
@@ -277,7 +278,7 @@ def _insert_line(
     recipe = Recipes(db, project).of(line)
     revision = projects.bump(db, project.token)
     lines.insert(db, project.token, line_id, line, recipe, position, revision)
-    lines.set_note(db, project.token, line_id, archived.note, revision)
+    lines.annotate(db, project.token, line_id, archived.slot, archived.note)
     lines.set_ticked(db, project.token, [line_id], archived.ticked, revision)
     before = lines.recipe_hash(Line.model_validate(archived.fields), "")
     for take in archived.takes:

@@ -12,7 +12,7 @@ from ui import projects, takes
 from ui.projects import Project
 from ui.store import Store
 
-LINE_COLUMNS = "id, position, version, fields, recipe, ticked, note, state, reason, deleted"
+LINE_COLUMNS = "id, position, version, fields, recipe, ticked, note, state, reason, deleted, slot"
 TAKE_COLUMNS = (
     "line, number, file, seconds, sample_rate, seed, ended, model, starred, fields, recipe, detail, warnings,"
     " peaks, created"

@@ -15,10 +15,13 @@ from ui import lines, takes
 from ui.limits import Limits
 from ui.projects import Project, bump
 from ui.recipes import Recipes
+from zonos.errors import LineError
+from zonos.languages import resolve_language
 from zonos.line import Line, explain
 
 LineId = Annotated[str, Field(pattern=r"^[a-z0-9]{6,24}$")]
 TakeId = Annotated[str, Field(pattern=r"^[a-f0-9]{16,40}$")]
+Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 LineIds = Annotated[list[LineId], Field(min_length=1, max_length=5000)]
 
 # ``prefix_audio`` names a voice of the shelf here: the page's voices are never looked up as paths.
@@ -45,6 +48,8 @@ class Add(_Edit):
     after: LineId | None = None
     first: bool = False
     fields: dict[str, Any] = Field(default_factory=dict)
+    slot: tuple[Seconds, Seconds] | None = None
+    note: Annotated[str, Field(max_length=2000)] = ""
 
 
 class Delete(_Edit):
@@ -164,6 +169,8 @@ class _Desk:
             lines.insert(self.db, self.token, edit.id, line, recipe, position, self.revision)
         except sqlite3.IntegrityError:
             raise Refused("That row was deleted; bring it back with Undo.", edit.id) from None
+        if edit.slot or edit.note:
+            lines.annotate(self.db, self.token, edit.id, edit.slot, edit.note)
         return _answers(edit.id, refused)
 
     def _delete(self, edit: Delete) -> list[dict[str, Any]]:
@@ -222,6 +229,12 @@ def checked(line: Line, fields: dict[str, Any]) -> tuple[Line, list[tuple[str, s
         for name, value in fields.items()
         if name not in NOT_EDITABLE
     }
+    if isinstance(wanted.get("language"), str):
+        try:
+            wanted["language"] = resolve_language(wanted["language"])
+        except LineError as error:
+            refused.append(("language", error.reason))
+            del wanted["language"]
     base = line.model_dump()
     bad = _faults(base | wanted)
     refused += [(name, sentence) for name, sentence in bad if name in wanted]

@@ -30,6 +30,7 @@ class Row:
     note: str
     state: str | None
     reason: str | None
+    slot: tuple[float, float] | None = None  # seconds in a film
 
     @property
     def busy(self) -> bool:
@@ -144,6 +145,16 @@ def set_note(db: sqlite3.Connection, project: str, line_id: str, note: str, revi
     )
 
 
+def annotate(
+    db: sqlite3.Connection, project: str, line_id: str, slot: tuple[float, float] | None, note: str
+) -> None:
+    """Keep what a new row brought along: its time in a film, a remark."""
+    db.execute(
+        "UPDATE lines SET slot = ?, note = ? WHERE project = ? AND id = ?",
+        (json.dumps(slot) if slot else None, note, project, line_id),
+    )
+
+
 def set_deleted(db: sqlite3.Connection, project: str, ids: Iterable[str], gone: bool, revision: int) -> None:
     """Delete, or bring back."""
     when = time.time() if gone else None
@@ -231,6 +242,7 @@ def _shown(row: sqlite3.Row, its_takes: Sequence[sqlite3.Row]) -> dict[str, Any]
     extra = {
         "tick": row["ticked"],
         "note": row["note"],
+        "slot": json.loads(row["slot"] or "null"),
         "state": row["state"],
         "why": row["reason"],
         "takes": [takes.shown(take, row["recipe"]) for take in its_takes],
@@ -253,6 +265,7 @@ def _row(row: sqlite3.Row) -> Row:
         note=row["note"],
         state=row["state"],
         reason=row["reason"],
+        slot=tuple(json.loads(row["slot"])) if row["slot"] else None,
     )
 
 

@@ -89,6 +89,7 @@ CREATE TABLE words (
     match_case INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (project, language, word, match_case)
 );
+ALTER TABLE lines ADD COLUMN slot TEXT;   -- JSON [start, end] in seconds, of a subtitle
 """
 
 VERSIONS = (VERSION_1, VERSION_2)

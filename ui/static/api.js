@@ -37,6 +37,20 @@ export class Api {
     return this.#post("studio/project", body);
   }
 
+  check(ids) {
+    return this.#post("studio/check", { ids });
+  }
+
+  voicing() {
+    return this.#ask("studio/voicing");
+  }
+
+  script(fileOrText) {
+    const form = new FormData();
+    form.append("script", fileOrText);
+    return this.#ask("studio/script", { method: "POST", body: form });
+  }
+
   async peaks(take) {
     const answer = await this.#fetch(`studio/peaks/${take}`, {});
     return new Uint8Array(await answer.arrayBuffer());

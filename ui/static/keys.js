@@ -10,7 +10,9 @@ const KEYS = [
   ["Enter", "on a line: into its text"],
   ["Space", "on a line: play or pause its take"],
   ["X", "on a line: tick it"],
+  ["S", "on a line: its settings and phonemes"],
   ["Delete", "on a line: delete it (with undo)"],
+  ["Ctrl + Z", "undo; with Shift: redo"],
   ["Alt + ↑ ↓", "move the line up or down"],
   ["?", "show or hide these keys"],
 ];
@@ -33,9 +35,16 @@ export class Keys {
     document.addEventListener("keydown", (event) => {
       if (event.isComposing || event.keyCode === 229 || event.defaultPrevented) return;
       if (event.key === "?" && !event.target.closest(TYPING)) return this.#do(event, () => this.toggle());
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && this.#mayUndo(event.target, root))
+        return this.#do(event, () => this.acts.walk(event.shiftKey ? "redo" : "undo"));
       const row = event.target.closest?.(".st-row");
       if (row && root.contains(row)) this.#inRow(event, row);
     }, { signal: left });
+  }
+
+  // Inside a text the browser's own undo goes first.
+  #mayUndo(target, root) {
+    return !target.closest(TYPING) && (root.contains(target) || target === document.body);
   }
 
   toggle() {
@@ -64,6 +73,7 @@ export class Keys {
       Enter: () => this.acts.edit(id),
       " ": () => this.acts.play(id),
       x: () => this.acts.tick(id),
+      s: () => this.acts.details(id),
       Delete: () => this.acts.remove(id),
     };
     const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];

@@ -40,7 +40,7 @@ async function open(root, token, left) {
   const runBar = new RunBar({
     generate: (which) => told(project.generate(which)),
     stop: () => told(project.stop()),
-    add: () => table.add(),
+    add: () => table.acts.add(),
   });
   const studio = el("div", { class: "st-studio" }, runBar.node, table.node, player.dock);
   studio.append(...table.popovers, notices.list, notices.live);
@@ -64,7 +64,7 @@ function wire(project, table, runBar, player, notices) {
     table.show(detail.ids);
     runBar.update(project);
   });
-  project.addEventListener("about", () => table.show());
+  project.addEventListener("about", () => table.showVoices());
   project.addEventListener("run", ({ detail }) => {
     table.showProgress();
     runBar.update(project);
@@ -77,6 +77,6 @@ function wire(project, table, runBar, player, notices) {
     notices.show(`${row ? `Line ${row.number}: ` : ""}${detail.reason}`, { kind: "trouble" });
   });
   player.addEventListener("change", () => table.showPlaying());
-  player.addEventListener("next", ({ detail }) => table.playNext(detail));
+  player.addEventListener("next", ({ detail }) => table.acts.playNext(detail));
   player.addEventListener("trouble", ({ detail }) => notices.show(detail, { kind: "trouble" }));
 }

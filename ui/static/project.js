@@ -38,30 +38,37 @@ export class Project extends EventTarget {
   set(id, fields) {
     const line = this.lines.get(id);
     if (!line) return;
-    for (const [name, value] of Object.entries(fields)) {
+    const before = Object.fromEntries(Object.keys(fields).map((name) => [name, copy(line[name] ?? null)]));
+    const after = copy(fields);
+    for (const [name, value] of Object.entries(after)) {
       if (value === null) delete line[name];
       else line[name] = value;
     }
     const waiting = this.outbox.find((edit) => edit.op === "set" && edit.id === id);
-    if (waiting) Object.assign(waiting.fields, fields);
-    else this.outbox.push({ op: "set", id, fields: { ...fields } });
+    if (waiting) Object.assign(waiting.fields, after);
+    else this.outbox.push({ op: "set", id, fields: { ...after } });
+    this.#did("change", () => this.set(id, before), () => this.set(id, after), `${id} ${Object.keys(fields)}`);
     this.#edited([id]);
   }
 
-  add(id, after, fields = {}) {
-    const line = { id, text: "", language: "en-us", ...fields };
+  // `after`: behind this row; null: at the top; undefined: at the end.
+  add(id, after, fields = {}, extra = {}) {
+    const line = { id, text: "", language: "en-us", ...copy(fields), ...extra };
     this.lines.set(id, line);
     const place = after === null ? 0 : after === undefined ? this.order.length : this.order.indexOf(after) + 1;
     this.order.splice(place, 0, id);
     this.#reposition([id], place);
     const where = after === null ? { first: true } : { after: after ?? null };
-    this.#push({ op: "add", id, ...where, fields });
+    this.#did("new line", () => this.remove([id]), () => this.restore([line]));
+    this.#push({ op: "add", id, ...where, fields: copy(fields), ...extra });
   }
 
   remove(ids) {
     const gone = ids.map((id) => this.lines.get(id)).filter(Boolean);
+    if (gone.length === 0) return gone;
     for (const line of gone) this.lines.delete(line.id);
     this.order = this.order.filter((id) => this.lines.has(id));
+    this.#did("delete", () => this.restore(gone), () => this.remove(ids));
     this.#push({ op: "delete", ids: gone.map((line) => line.id) });
     return gone;
   }
@@ -69,14 +76,19 @@ export class Project extends EventTarget {
   restore(gone) {
     for (const line of gone) this.lines.set(line.id, line);
     this.#sort();
-    this.#push({ op: "restore", ids: gone.map((line) => line.id) });
+    const ids = gone.map((line) => line.id);
+    this.#did("bring back", () => this.remove(ids), () => this.restore(gone));
+    this.#push({ op: "restore", ids });
   }
 
   move(ids, after) {
+    const before = new Map(ids.map((id) => [id, this.order[this.order.indexOf(id) - 1] ?? null]));
     this.order = this.order.filter((id) => !ids.includes(id));
     const place = after === null ? 0 : this.order.indexOf(after) + 1;
     this.order.splice(place, 0, ...ids);
     this.#reposition(ids, place);
+    const back = () => before.forEach((neighbour, id) => this.move([id], neighbour));
+    this.#did("move", back, () => this.move(ids, after));
     this.#push({ op: "move", ids, after });
   }
 
@@ -85,7 +97,15 @@ export class Project extends EventTarget {
       const line = this.lines.get(id);
       if (line) line.tick = on ? 1 : 0;
     }
-    this.#push({ op: "tick", ids, on });
+    if (ids.length) this.#push({ op: "tick", ids, on });
+  }
+
+  note(id, note) {
+    const line = this.lines.get(id);
+    const before = line.note ?? "";
+    line.note = note;
+    this.#did("note", () => this.note(id, before), () => this.note(id, note), `${id} note`);
+    this.#push({ op: "note", id, note });
   }
 
   star(id, take, on) {
@@ -156,6 +176,10 @@ export class Project extends EventTarget {
     } finally {
       this.#tell("saving");
     }
+  }
+
+  #did(words, undo, redo, key = null) {
+    this.#tell("did", { words, undo, redo, key });
   }
 
   #push(edit) {
@@ -241,6 +265,7 @@ export class Project extends EventTarget {
         }
       }
       if (edit.op === "tick" && edit.ids.includes(line.id)) merged.tick = old.tick;
+      if (edit.op === "note" && edit.id === line.id) merged.note = old.note;
     }
     return merged;
   }
@@ -282,4 +307,8 @@ export class Project extends EventTarget {
   #tell(type, detail = null) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
+}
+
+function copy(value) {
+  return value === undefined ? undefined : structuredClone(value);
 }

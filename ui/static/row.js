@@ -1,6 +1,6 @@
 // One row of the table: built once, then kept in step with its line. A focused field is left alone.
 
-import { button, el, icon, seconds, setText } from "./dom.js";
+import { button, clock, el, icon, seconds, setText } from "./dom.js";
 import { emotionName } from "./emotion.js";
 import { statusOf } from "./status.js";
 
@@ -22,6 +22,7 @@ export function buildRow(id) {
   const language = el("select", { class: "st-select st-language", data: { field: "language" } });
   const emotion = el("button", { type: "button", class: "st-emotion", data: { do: "emotion" } });
   const status = el("span", { class: "st-status" }, el("i", { class: "st-dot" }), el("span"));
+  const size = el("span", { class: "st-size" });
   const play = button("Play", { class: "st-tool", data: { do: "play" } }, icon("play"));
   const take = el("select", { class: "st-select st-take", data: { do: "take" } });
   const star = button("Star this take for the export", { class: "st-tool", data: { do: "star" } }, icon("star"));
@@ -33,19 +34,20 @@ export function buildRow(id) {
   const again = button("Generate this line", { class: "st-tool", data: { do: "generate" } }, icon("again"));
   const menu = button("More for this line", { class: "st-tool", data: { do: "menu" } }, icon("more"));
   const why = el("p", { class: "st-why", hidden: true, dir: "auto" });
+  const look = el("p", { class: "st-look", hidden: true, dir: "auto" });
   menu.setAttribute("aria-haspopup", "menu");
   row.append(
     el("label", { class: "st-cell-tick" }, tick),
     number,
     voice,
-    el("div", { class: "st-words" }, text, why),
+    el("div", { class: "st-words" }, text, why, look),
     language,
     emotion,
-    status,
+    el("div", { class: "st-state" }, status, size),
     el("div", { class: "st-takes" }, play, take, star, download),
     el("div", { class: "st-last" }, again, menu),
   );
-  row.parts = { tick, number, voice, text, language, emotion, status, play, take, star, download, again, menu, why };
+  row.parts = { tick, number, voice, text, language, emotion, status, play, take, star, download, again, menu, why, look, size };
   return row;
 }
 
@@ -66,6 +68,7 @@ export function updateRow(row, line, number, context) {
   parts.emotion.classList.toggle("st-plain", line.emotion === undefined);
   updateStatus(row, line, context);
   updateTakes(row, line, context);
+  updateLook(row, line, context.look(line.id));
 }
 
 export function updateStatus(row, line, context) {
@@ -80,6 +83,31 @@ export function updateStatus(row, line, context) {
   parts.again.hidden = status.busy;
   row.classList.toggle("st-busy", Boolean(status.busy));
   row.style.setProperty("--st-part", `${context.part(line.id) ?? 0}%`);
+}
+
+// What is known before a line is spoken: its size, its slot in a film, its note, warnings. The size has
+// a place of its own: a line that came and went with the focus would move what one is about to click.
+export function updateLook(row, line, look) {
+  const { parts } = row;
+  const expected = look?.seconds ? ` · ≈ ${seconds(look.seconds)}` : "";
+  setText(parts.size, line.text.trim() ? `${[...line.text].length} ch${expected}` : "");
+  parts.size.title = "Characters, and the seconds they are expected to take";
+  const words = look?.error && line.state !== "failed" ? [look.error] : [...(look?.warnings ?? [])];
+  parts.look.classList.toggle("st-warning", words.length > 0 || isOver(line, look));
+  if (line.slot) words.unshift(slotWords(line, look));
+  if (line.note) words.push(`Note: ${line.note}`);
+  setText(parts.look, words.join(" · "));
+  parts.look.hidden = words.length === 0;
+}
+
+function isOver({ slot, takes = [] }, look) {
+  return Boolean(slot) && (takes.findLast((take) => !take.old)?.s ?? look?.seconds ?? 0) > slot[1] - slot[0];
+}
+
+function slotWords({ slot: [start, end], takes = [] }, look) {
+  const long = takes.findLast((take) => !take.old)?.s ?? look?.seconds;
+  const words = `slot ${clock(start)} to ${clock(end)}, ${seconds(end - start)}`;
+  return long > end - start ? `${words}: ${seconds(long - (end - start))} too long` : words;
 }
 
 export function updateTakes(row, line, context) {

@@ -1,28 +1,43 @@
-// The table: rows keyed by id, one delegated listener, and what a click or a key does to a line.
+// The table: rows keyed by id, kept in step with their lines, and one delegated listener.
 
-import { button, el, newId, plural } from "./dom.js";
+import { Acts, menuOf } from "./acts.js";
+import { BulkBar } from "./bulk.js";
+import { Checks } from "./checks.js";
+import { dropClips, pickClip } from "./clips.js";
+import { Details } from "./details.js";
+import { button, el } from "./dom.js";
 import { EmotionEditor } from "./emotion.js";
+import { Filter } from "./filter.js";
+import { History } from "./history.js";
+import { Importer } from "./import.js";
 import { Keys } from "./keys.js";
 import { RowMenu } from "./menu.js";
-import { buildRow, fillChoices, grow, takeWords, updateRow, updateStatus, updateTakes } from "./row.js";
-import { isBusy } from "./status.js";
-import { dropClips, pickClip } from "./clips.js";
+import { buildRow, fillChoices, grow, takeWords, updateLook, updateRow, updateStatus, updateTakes } from "./row.js";
+
+const UPLOAD = "\u0000upload";
 
 export class Table {
   constructor(project, facts, player, notices, left) {
     Object.assign(this, { project, facts, player, notices, left });
     this.rows = new Map();
-    this.picked = new Map(); // line -> take chosen by hand in the picker
-    this.list = el("div", { class: "st-rows", role: "list", "aria-label": "Lines" });
-    this.head = this.#head();
+    this.history = new History(project);
+    this.acts = new Acts(project, facts, player, notices, this.history, this);
+    this.checks = new Checks(project);
+    this.filter = new Filter(project, this.history, notices);
+    this.bulk = new BulkBar(project, facts, this.acts);
+    this.importer = new Importer(project, this.history, notices, this.checks);
+    this.details = new Details(project, facts, this.checks);
     this.emotion = new EmotionEditor(facts, {
       change: (id, emotion) => project.set(id, { emotion }),
-      copyToTicked: (emotion) => this.#copyToTicked(emotion),
+      copyToTicked: (emotion) => this.acts.setOnTicked({ emotion }, "Emotion set"),
     });
-    this.menu = new RowMenu(this.#menuActions());
-    this.keys = new Keys(this.#keyActions());
-    this.node = el("div", { class: "st-table" }, this.head, this.list, this.#foot());
-    this.popovers = [this.emotion.popover, this.menu.popover, this.keys.popover];
+    this.menu = new RowMenu(menuOf(this.acts, (id) => this.openDetails(id)));
+    this.keys = new Keys(this.#keyActs());
+    this.list = el("div", { class: "st-rows", role: "list", "aria-label": "Lines" });
+    this.head = this.#head();
+    this.empty = el("p", { class: "st-empty", hidden: true });
+    this.node = el("div", { class: "st-table" }, this.#tools(), this.bulk.node, this.head, this.list, this.empty, this.#foot());
+    this.popovers = [this.emotion.popover, this.menu.popover, this.keys.popover, this.details.popover, this.importer.dialog];
     this.context = this.#context();
     this.#listen();
   }
@@ -43,12 +58,27 @@ export class Table {
       const fresh = !row;
       if (fresh) this.rows.set(id, (row = buildRow(id)));
       const here = previous ? previous.nextSibling : this.list.firstChild;
-      if (here !== row) this.#keepFocus(row, () => this.list.insertBefore(row, here));
+      if (here !== row) keepFocus(row, () => this.list.insertBefore(row, here));
       if (fresh || some === null || some.has(id) || row.number !== index + 1)
         updateRow(row, project.lines.get(id), index + 1, this.context);
       previous = row;
     });
     this.#showHead();
+    this.bulk.update();
+    this.showFilter();
+  }
+
+  // A row that is being worked on stays, whatever the filter says.
+  showFilter() {
+    let shown = 0;
+    for (const [id, row] of this.rows) {
+      const fits = !this.filter.active || this.filter.matches(this.project.lines.get(id));
+      row.hidden = !fits && !row.contains(document.activeElement);
+      shown += !row.hidden;
+    }
+    this.filter.count();
+    this.empty.hidden = shown > 0;
+    this.empty.textContent = this.rows.size ? "No line fits this filter." : "No lines yet. Add one, paste from a spreadsheet, or import a file.";
   }
 
   showProgress() {
@@ -61,20 +91,42 @@ export class Table {
   }
 
   showPlaying() {
-    for (const [id, row] of this.rows) {
+    for (const [id, row] of this.rows) updateTakes(row, this.project.lines.get(id), this.context);
+  }
+
+  showLooks(ids) {
+    for (const id of ids) {
       const line = this.project.lines.get(id);
-      if (line) updateTakes(row, line, this.context);
+      if (line && this.rows.has(id)) updateLook(this.rows.get(id), line, this.checks.of(id));
     }
   }
 
-  newTake(id) {
-    this.picked.delete(id);
+  showVoices() {
+    this.bulk.showVoices();
+    this.show();
   }
 
-  #keepFocus(row, move) {
-    const focused = row.contains(document.activeElement) ? document.activeElement : null;
-    move();
-    focused?.focus({ preventScroll: true });
+  newTake(id) {
+    this.acts.picked.delete(id);
+  }
+
+  number(id) {
+    return this.rows.get(id).number;
+  }
+
+  edit(id) {
+    const { text } = this.rows.get(id).parts;
+    text.focus();
+    text.scrollIntoView({ block: "nearest" });
+  }
+
+  fillVoices(id) {
+    fillChoices(this.rows.get(id).parts.voice, this.#voices(), this.project.lines.get(id).voice ?? "");
+  }
+
+  openDetails(id) {
+    const row = this.rows.get(id);
+    this.details.open(this.project.lines.get(id), row.number, row.parts.menu).catch((error) => this.notices.show(error.message));
   }
 
   #context() {
@@ -83,31 +135,37 @@ export class Table {
     return {
       facts,
       part: (id) => (project.run.on ? project.run.part[id] : undefined),
+      look: (id) => this.checks.of(id),
       hasVoice: (name) => project.about.voices.some((voice) => voice.name.toLowerCase() === name.toLowerCase()),
       languageName: (code) => languages.get(code) ?? code,
-      chosen: (line) => this.#chosen(line),
+      chosen: (line) => this.acts.chosen(line),
       address: (take) => project.api.takeAddress(take),
-      fileName: (line, take, number) => fileName(line, take, number),
+      fileName: (line, take, number) => this.acts.fileName(line, take, number),
       playing: () => player.playing,
     };
   }
 
-  #chosen(line) {
-    const takes = line.takes ?? [];
-    return (
-      takes.find((take) => take.id === this.picked.get(line.id)) ??
-      takes.find((take) => take.star) ??
-      takes.findLast((take) => !take.old) ??
-      takes.at(-1)
-    );
+  #tools() {
+    const undo = button("Undo (Ctrl+Z)", { class: "st-small", disabled: true }, "Undo");
+    const redo = button("Redo (Ctrl+Shift+Z)", { class: "st-small", disabled: true }, "Redo");
+    undo.addEventListener("click", () => this.acts.walk("undo"));
+    redo.addEventListener("click", () => this.acts.walk("redo"));
+    this.history.addEventListener("change", () => {
+      undo.disabled = this.history.done.length === 0;
+      redo.disabled = this.history.undone.length === 0;
+    });
+    return el("div", { class: "st-tools" }, this.filter.node, el("span", { class: "st-history" }, undo, redo));
   }
 
   #head() {
-    const all = el("input", { type: "checkbox", class: "st-tick", "aria-label": "Tick all lines" });
-    all.addEventListener("change", () => this.project.tick([...this.project.order], all.checked));
+    const all = el("input", { type: "checkbox", class: "st-tick", "aria-label": "Tick all lines that show" });
+    all.addEventListener("change", () => {
+      const shown = this.project.order.filter((id) => !this.rows.get(id).hidden);
+      this.project.tick(shown, all.checked);
+    });
     const names = ["", "Voice", "Text", "Language", "Emotion", "Status", "Take", ""];
     const cells = names.map((name) => el("span", { text: name }));
-    return el("div", { class: "st-row st-head", "aria-hidden": "false" }, el("label", { class: "st-cell-tick" }, all), ...cells);
+    return el("div", { class: "st-row st-head" }, el("label", { class: "st-cell-tick" }, all), ...cells);
   }
 
   #showHead() {
@@ -119,10 +177,16 @@ export class Table {
 
   #foot() {
     const add = el("button", { type: "button", class: "st-add", text: "+ Add line" });
-    add.addEventListener("click", () => this.add());
+    const file = button("Import lines from a file", { class: "st-small" }, "Import a script …");
     const keys = button("Show the keys", { class: "st-small" }, "? Keys");
+    add.addEventListener("click", () => this.acts.add());
     keys.addEventListener("click", () => this.keys.toggle());
-    return el("div", { class: "st-foot" }, add, keys);
+    file.addEventListener("click", () => {
+      const input = el("input", { type: "file", accept: ".csv,.tsv,.txt,.jsonl,.json,.xlsx,.srt,.vtt" });
+      input.addEventListener("change", () => input.files[0] && this.importer.open(input.files[0]));
+      input.click();
+    });
+    return el("div", { class: "st-foot" }, add, file, el("span", { class: "st-space" }), keys);
   }
 
   // --- hearing -----------------------------------------------------------------------------
@@ -132,11 +196,14 @@ export class Table {
     list.addEventListener("input", (event) => this.#typed(event));
     list.addEventListener("change", (event) => this.#changed(event));
     list.addEventListener("click", (event) => this.#clicked(event));
+    list.addEventListener("paste", (event) => this.#pasted(event));
     list.addEventListener("pointerdown", (event) => this.#fill(event.target));
     list.addEventListener("focusin", (event) => this.#fill(event.target));
     list.addEventListener("focusout", (event) => this.#left(event));
     this.keys.listen(this.node, this.left);
-    dropClips(list, (row, file) => this.#voiceFromFile(row.dataset.id, file));
+    this.filter.addEventListener("change", () => this.showFilter());
+    this.checks.addEventListener("change", ({ detail }) => this.showLooks(detail.ids));
+    dropClips(list, (row, file) => this.acts.voiceFromFile(row.dataset.id, file));
   }
 
   #typed({ target }) {
@@ -150,9 +217,8 @@ export class Table {
     if (target.dataset.field === "voice" && target.value === UPLOAD) return this.#pickVoice(id, target);
     if (target.dataset.field === "voice") this.project.set(id, { voice: target.value || null });
     if (target.dataset.field === "language") this.project.set(id, { language: target.value });
-    if (target.dataset.do === "tick") this.project.tick([id], target.checked);
     if (target.dataset.do === "take") {
-      this.picked.set(id, target.value);
+      this.acts.picked.set(id, target.value);
       this.show([id]);
     }
   }
@@ -163,13 +229,21 @@ export class Table {
     const row = rowOf(target);
     const line = this.project.lines.get(row.dataset.id);
     const acts = {
+      tick: () => this.acts.tick(line.id, target.checked, { range: event.shiftKey }),
       emotion: () => this.emotion.open(line, row.number, target),
       menu: () => this.menu.open(line, target),
-      play: () => this.play(line.id),
-      star: () => this.#star(line),
-      generate: () => this.generate([line.id]),
+      play: () => this.acts.play(line.id),
+      star: () => this.acts.star(line),
+      generate: () => this.acts.generate([line.id]),
     };
     acts[target.dataset.do]?.();
+  }
+
+  #pasted(event) {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    if (event.target.dataset.field !== "text" || !this.importer.isTable(text)) return;
+    event.preventDefault();
+    this.importer.open(text, rowOf(event.target).dataset.id);
   }
 
   #fill(target) {
@@ -179,7 +253,8 @@ export class Table {
     if (target.dataset.field === "language") fillChoices(target, this.facts.languages, line.language);
     if (target.dataset.do === "take") {
       const takes = line.takes ?? [];
-      fillChoices(target, takes.map((take) => [take.id, takeWords(take, takes.length)]), this.#chosen(line).id);
+      const choices = takes.map((take) => [take.id, takeWords(take, takes.length)]);
+      fillChoices(target, choices, this.acts.chosen(line).id);
     }
   }
 
@@ -195,170 +270,42 @@ export class Table {
     return [...names, ["", "No voice"], [UPLOAD, "Upload a clip …"]];
   }
 
-  // --- doing -------------------------------------------------------------------------------
-
-  add(after = undefined, fields = null) {
-    const id = newId();
-    const near = this.project.lines.get(after ?? this.project.order.at(-1));
-    const like = near ? { voice: near.voice, language: near.language } : {};
-    const known = Object.fromEntries(Object.entries(fields ?? like).filter(([, value]) => value !== undefined));
-    this.project.add(id, after, known);
-    this.edit(id);
-    return id;
-  }
-
-  edit(id) {
-    const { text } = this.rows.get(id).parts;
-    text.focus();
-    text.scrollIntoView({ block: "nearest" });
-  }
-
-  play(id) {
-    const line = this.project.lines.get(id);
-    const take = this.#chosen(line);
-    if (take) this.player.toggle(line, take, this.rows.get(id).number);
-    else this.notices.show(`Line ${this.rows.get(id).number} has no take yet. Generate it first.`);
-  }
-
-  playNext(id) {
-    const rest = this.project.order.slice(this.project.order.indexOf(id) + 1);
-    const next = rest.find((other) => this.#chosen(this.project.lines.get(other)));
-    if (next) this.play(next);
-  }
-
-  async generate(ids, takes = null) {
-    const again = ids.length === 1 && (this.project.lines.get(ids[0]).takes ?? []).some((take) => !take.old);
-    try {
-      this.notices.say(await this.project.generate("these", { ids, takes: takes ?? (again ? 1 : null) }));
-    } catch (error) {
-      this.notices.show(error.message, { kind: "trouble" });
-    }
-  }
-
-  remove(ids) {
-    const busy = ids.filter((id) => isBusy(this.project.lines.get(id)));
-    if (busy.length) this.project.stop(busy).catch((error) => this.notices.show(error.message));
-    const place = this.project.order.indexOf(ids[0]);
-    const gone = this.project.remove(ids);
-    const words = gone.length === 1 ? `Line ${place + 1} deleted.` : `${plural(gone.length, "line")} deleted.`;
-    this.notices.show(words, { undo: () => this.project.restore(gone) });
-    this.rows.get(this.project.order[Math.min(place, this.project.order.length - 1)])?.focus();
-  }
-
-  #star(line) {
-    const take = this.#chosen(line);
-    this.project.star(line.id, take.id, !take.star);
-  }
-
-  #copyToTicked(emotion) {
-    const ticked = this.project.order.filter((id) => this.project.lines.get(id).tick);
-    for (const id of ticked) this.project.set(id, { emotion: emotion ?? null });
-    this.notices.show(ticked.length ? `Emotion given to ${plural(ticked.length, "ticked line")}.` : "No line is ticked.");
-  }
-
-  #duplicate(id) {
-    const fields = copyOf(this.project.lines.get(id), this.facts.fields);
-    this.add(id, fields);
-  }
-
-  // At the caret, where it stands in this row's text, else after the middle word.
-  #split(id) {
-    const line = this.project.lines.get(id);
-    const { text } = this.rows.get(id).parts;
-    const middle = line.text.indexOf(" ", line.text.length / 2);
-    const caret = text.selectionStart;
-    const at = caret > 0 && caret < line.text.length ? caret : middle;
-    if (at <= 0) return this.notices.show("Put the caret where the line should be split.");
-    const fields = copyOf(line, this.facts.fields);
-    const rest = line.text.slice(at).trim();
-    this.project.set(id, { text: line.text.slice(0, at).trim() });
-    text.value = this.project.lines.get(id).text;
-    this.add(id, { ...fields, text: rest });
-  }
-
-  #moveBy(id, step) {
-    const { order } = this.project;
-    const from = order.indexOf(id);
-    const to = from + step;
-    if (to < 0 || to >= order.length) return;
-    const after = step > 0 ? order[to] : (order[to - 1] ?? null);
-    this.project.move([id], after);
-    this.rows.get(id).focus();
+  #pickVoice(id, select) {
+    select.value = this.project.lines.get(id).voice ?? "";
+    pickClip((file) => this.acts.voiceFromFile(id, file));
   }
 
   #step(id, step) {
-    const { order } = this.project;
-    const to = Math.min(Math.max(order.indexOf(id) + step, 0), order.length - 1);
-    const row = this.rows.get(order[to]);
+    const shown = this.project.order.filter((other) => !this.rows.get(other).hidden);
+    const to = Math.min(Math.max(shown.indexOf(id) + step, 0), shown.length - 1);
+    const row = this.rows.get(shown[to]);
     row.focus();
     row.scrollIntoView({ block: "nearest" });
   }
 
-  #pickVoice(id, select) {
-    select.value = this.project.lines.get(id).voice ?? "";
-    pickClip((file) => this.#voiceFromFile(id, file));
-  }
-
-  async #voiceFromFile(id, file) {
-    this.notices.show(`Reading ${file.name} …`);
-    try {
-      const { name, said } = await this.project.api.voice(file, "", true);
-      this.project.pollNow();
-      this.project.set(id, { voice: name });
-      fillChoices(this.rows.get(id).parts.voice, this.#voices(), name);
-      this.notices.show(said);
-    } catch (error) {
-      this.notices.show(error.message, { kind: "trouble" });
-    }
-  }
-
-  #menuActions() {
-    const takesOf = (line) => (line.takes ?? []).length;
-    const free = (line) => !isBusy(line) && line.text.trim();
-    return [
-      { name: "generate", words: "New take", keys: "Ctrl Enter", when: free, act: (id) => this.generate([id], 1) },
-      { name: "three", words: "Three new takes", when: free, act: (id) => this.generate([id], 3) },
-      { name: "stop", words: "Stop this line", when: isBusy, act: (id) => this.project.stop([id]) },
-      { name: "use", words: "Restore the line of this take", when: takesOf, act: (id) => this.#useTake(id) },
-      { name: "duplicate", words: "Duplicate", act: (id) => this.#duplicate(id) },
-      { name: "split", words: "Split at the caret", act: (id) => this.#split(id) },
-      { name: "below", words: "Add line below", keys: "Ctrl Shift Enter", act: (id) => this.add(id) },
-      { name: "up", words: "Move up", keys: "Alt ↑", act: (id) => this.#moveBy(id, -1) },
-      { name: "down", words: "Move down", keys: "Alt ↓", act: (id) => this.#moveBy(id, 1) },
-      { name: "delete", words: "Delete", danger: true, act: (id) => this.remove([id]) },
-    ];
-  }
-
-  #useTake(id) {
-    this.project.take("use-take", this.#chosen(this.project.lines.get(id)).id);
-  }
-
-  #keyActions() {
+  #keyActs() {
+    const { acts } = this;
     return {
-      generate: (id) => this.generate([id]),
-      addBelow: (id) => this.add(id),
-      move: (id, step) => this.#moveBy(id, step),
+      generate: (id) => acts.generate([id]),
+      addBelow: (id) => acts.add(id),
+      move: (id, step) => acts.moveBy(id, step),
       step: (id, step) => this.#step(id, step),
       edit: (id) => this.edit(id),
-      play: (id) => this.play(id),
-      tick: (id) => this.project.tick([id], !this.project.lines.get(id).tick),
-      remove: (id) => this.remove([id]),
+      play: (id) => acts.play(id),
+      tick: (id) => acts.tick(id, !acts.line(id).tick),
+      details: (id) => this.openDetails(id),
+      remove: (id) => acts.remove([id]),
+      walk: (way) => acts.walk(way),
     };
   }
 }
-
-const UPLOAD = "\u0000upload";
 
 function rowOf(node) {
   return node.closest(".st-row");
 }
 
-function copyOf(line, fields) {
-  return Object.fromEntries(fields.filter((name) => name in line).map((name) => [name, structuredClone(line[name])]));
-}
-
-function fileName(line, take, number) {
-  const words = line.text.normalize("NFKD").replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "");
-  const parts = [String(number).padStart(3, "0"), line.voice, words.slice(0, 32), `take${take.n}`];
-  return `${parts.filter(Boolean).join("_").replace(/[\\/:*?"<>|\s]+/g, "-")}.wav`;
+function keepFocus(row, move) {
+  const focused = row.contains(document.activeElement) ? document.activeElement : null;
+  move();
+  focused?.focus({ preventScroll: true });
 }

@@ -1,0 +1,214 @@
+"""Working on many rows: ranges, bulk changes, filter, replace, undo, paste, import, finer settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from studio_page import menu, project, reload, row, rows, saved, text
+
+pytestmark = pytest.mark.browser
+
+TEXTS = "l.map((line) => line.text)"
+
+
+def paste(page: Any, number: int, words: str) -> None:
+    """Paste into a row's text, as a spreadsheet's cells come."""
+    text(page, number).evaluate(
+        "(field, words) => { const data = new DataTransfer(); data.setData('text/plain', words);"
+        " field.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })); }",
+        words,
+    )
+
+
+def test_range_and_bulk_change_in_one_step_to_undo(visit: Callable[..., Any]) -> None:
+    page = visit()
+    before = project(page, "l.map((line) => line.voice)")
+    row(page, 1).locator(".st-tick").click()
+    row(page, 3).locator(".st-tick").click(modifiers=["Shift"])
+    bar = page.locator(".st-bulk")
+    expect(bar).to_contain_text("3 lines ticked")
+    bar.get_by_label("Voice of ticked lines").select_option("Male")
+    bar.get_by_label("Pace of ticked lines").select_option("17")
+    saved(page)
+    assert project(page, "l.map((line) => [line.voice, line.speaking_rate ?? null])") == [
+        ["Male", 17],
+        ["Male", 17],
+        ["Male", 17],
+        ["Male", None],
+    ]
+    page.get_by_role("button", name="Undo (Ctrl+Z)").click()
+    page.get_by_role("button", name="Undo (Ctrl+Z)").click()
+    saved(page)
+    reload(page)
+    assert project(page, "l.map((line) => line.voice)") == before
+    assert project(page, "l.filter((line) => 'speaking_rate' in line).length") == 0
+    expect(bar).to_contain_text("3 lines ticked")
+    bar.get_by_role("button", name="Delete the ticked lines").click()
+    expect(rows(page)).to_have_count(1)
+    page.get_by_role("button", name="Undo (Ctrl+Z)").click()
+    expect(rows(page)).to_have_count(4)
+
+
+def test_filter_find_and_replace(visit: Callable[..., Any]) -> None:
+    page = visit()
+    before = project(page, TEXTS)
+    text(page, 2).fill("A door (closed). Another DOOR.")
+    page.keyboard.press("Escape")
+    page.get_by_label("Find in lines").fill("door")
+    expect(page.locator(".st-rows > .st-row:visible")).to_have_count(2)
+    page.get_by_label("Replace with").fill("gate$&")
+    page.get_by_role("button", name="Replace in all").click()
+    page.get_by_label("Find in lines").fill("")
+    expect(text(page, 2)).to_have_value("A gate$& (closed). Another gate$&.")
+    expect(text(page, 4)).to_have_value(before[3].replace("door", "gate$&"))
+    page.get_by_role("button", name="Undo (Ctrl+Z)").click()
+    expect(text(page, 4)).to_have_value(before[3])
+    page.locator(".st-filter [data-kind=pending]").click()
+    expect(page.locator(".st-rows > .st-row:visible")).to_have_count(4)
+
+
+def test_undo_and_redo_of_typing_moving_and_merging(visit: Callable[..., Any]) -> None:
+    page = visit()
+    before = project(page, TEXTS)
+    text(page, 1).fill("typed")
+    menu(page, 3, "Move up")
+    menu(page, 1, "Merge with the next")
+    after = project(page, TEXTS)
+    assert after == [f"typed {before[2]}", before[1], before[3]]
+    page.locator(".st-head").click()
+    for _ in range(3):
+        page.keyboard.press("Control+z")
+    assert project(page, TEXTS) == before
+    for _ in range(3):
+        page.keyboard.press("Control+Shift+z")
+    saved(page)
+    reload(page)
+    assert project(page, TEXTS) == after
+
+
+def test_paste_from_a_spreadsheet_with_preview(visit: Callable[..., Any]) -> None:
+    page = visit()
+    cells = (
+        'text\tvoice\tspeaking_rate\tlanguage\n"First line\nwith a break, and ""quotes"""\tAlto\t15\ten\n'
+        "Second\tNobody\t12\tde\nThird\tMale\t900\ten-us\n"
+    )
+    paste(page, 2, cells)
+    dialog = page.locator(".st-import")
+    expect(dialog).to_contain_text("2 lines will be added. 1 row with bad cells")
+    expect(dialog).to_contain_text("Not among your voices: Nobody.")
+    expect(dialog.locator(".st-bad-cell")).to_have_text("900")
+    expect(rows(page)).to_have_count(4)
+    dialog.get_by_role("button", name="Add these lines").click()
+    expect(rows(page)).to_have_count(6)
+    saved(page)
+    reload(page)
+    expect(text(page, 3)).to_have_value('First line\nwith a break, and "quotes"')
+    assert project(page, "[l[2].language, l[2].voice, l[2].speaking_rate, l[3].text]") == [
+        "en-us",
+        "Alto",
+        15,
+        "Second",
+    ]
+    expect(row(page, 4).locator(".st-voice")).to_have_class("st-select st-voice st-missing")
+    page.locator(".st-empty").wait_for(state="hidden")
+
+
+def test_one_line_is_pasted_as_usual(visit: Callable[..., Any]) -> None:
+    page = visit()
+    paste(page, 1, "just words")
+    expect(page.locator(".st-import")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "texts"),
+    [
+        ("script.csv", "\ufefftext;voice\nEins;Alto\nZwei;Male\n", ["Eins", "Zwei"]),
+        ("script.jsonl", '{"text": "One", "emotion": "happy"}\n{"text": "Two"}\n', ["One", "Two"]),
+        ("script.txt", "Line one\n\nLine two\n", ["Line one", "Line two"]),
+        (
+            "film.srt",
+            "1\n00:00:01,000 --> 00:00:02,000\nHello there.\n\n2\n00:00:03,000 --> 00:00:03,200\nThis is far too long a line.\n",
+            ["Hello there.", "This is far too long a line."],
+        ),
+    ],
+)
+def test_a_script_file_takes_the_place_of_the_lines(
+    visit: Callable[..., Any], tmp_path: Path, name: str, content: str, texts: list[str]
+) -> None:
+    page = visit()
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Import lines from a file").click()
+    chooser.value.set_files(tmp_path / name)
+    dialog = page.locator(".st-import")
+    dialog.get_by_text("instead of the lines that are there").click()
+    dialog.get_by_role("button", name="Add these lines").click()
+    saved(page)
+    reload(page)
+    assert project(page, TEXTS) == texts
+    if name.endswith(".srt"):
+        expect(row(page, 2).locator(".st-look")).to_contain_text("too long")
+
+
+def test_a_file_that_cannot_be_read_is_said(visit: Callable[..., Any], tmp_path: Path) -> None:
+    page = visit()
+    (tmp_path / "empty.csv").write_bytes(b"")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Import lines from a file").click()
+    chooser.value.set_files(tmp_path / "empty.csv")
+    expect(page.locator(".st-notice[data-kind=trouble]")).to_contain_text("empty")
+    expect(rows(page)).to_have_count(4)
+
+
+def test_settings_phonemes_and_note_of_a_line(visit: Callable[..., Any]) -> None:
+    page = visit()
+    menu(page, 2, "Settings and phonemes")
+    details = page.locator(".st-details")
+    expect(details.locator(".st-phonemes")).to_contain_text("ɹ")
+    rate = details.get_by_label("Speaking rate", exact=True)
+    expect(rate).to_have_attribute("placeholder", "default 14")
+    rate.fill("18")
+    rate.press("Tab")
+    details.get_by_label("Pitch variation: auto").check()
+    details.get_by_label("Note").fill("louder")
+    details.locator("label", has_text="Seed").locator("input").fill("77")
+    details.locator("label", has_text="Seed").locator("input").press("Tab")
+    details.locator("summary", has_text="Only for the hybrid").click()
+    expect(details.get_by_label("Recording quality", exact=True)).to_be_disabled()
+    page.keyboard.press("Escape")
+    saved(page)
+    reload(page)
+    assert project(page, "[l[1].speaking_rate, l[1].pitch_std, l[1].seed, l[1].note]") == [
+        18,
+        "auto",
+        77,
+        "louder",
+    ]
+    expect(row(page, 2).locator(".st-look")).to_contain_text("Note: louder")
+
+
+def test_size_and_warnings_before_a_run(visit: Callable[..., Any]) -> None:
+    page = visit()
+    expect(row(page, 1).locator(".st-size")).to_contain_text("ch · ≈")
+    text(page, 2).fill("Привет, как дела?")
+    text(page, 3).fill("This is a sentence that goes on. " * 30)
+    expect(row(page, 2).locator(".st-look")).to_be_visible()
+    expect(row(page, 3).locator(".st-look")).to_contain_text("Long: spoken in")
+
+
+def test_new_lines_like_this_one(visit: Callable[..., Any]) -> None:
+    page = visit()
+    menu(page, 2, "New lines like this one")
+    expect(page.locator(".st-notice")).to_contain_text("New lines start like this one.")
+    reload(page)
+    page.locator(".st-add").click()
+    saved(page)
+    assert project(page, "[l[4].voice, l[4].emotion, l[4].text]") == [
+        "Young",
+        project(page, "l[1].emotion"),
+        "",
+    ]

@@ -1,0 +1,88 @@
+// Lines from a file or a spreadsheet: a preview first, which names bad cells; then they are added.
+
+import { button, el, newId, plural, setText } from "./dom.js";
+
+const SHOWN = 200;
+
+export class Importer {
+  constructor(project, history, notices, checks) {
+    Object.assign(this, { project, history, notices, checks });
+    this.summary = el("p", { class: "st-import-summary" });
+    this.warnings = el("ul", { class: "st-said" });
+    this.table = el("table", { class: "st-import-table" });
+    this.replace = el("input", { type: "checkbox" });
+    this.takeButton = button("Add these lines", { class: "st-button st-primary" }, "Add");
+    const close = button("Close without adding", { class: "st-button" }, "Cancel");
+    this.dialog = el(
+      "dialog",
+      { class: "st-pop st-import", "aria-label": "Preview of the lines" },
+      el("h3", { class: "st-pop-title", text: "Before anything changes" }),
+      this.summary,
+      this.warnings,
+      el("div", { class: "st-import-scroll", tabindex: "0" }, this.table),
+      el("div", { class: "st-pop-foot" }, el("label", {}, this.replace, " instead of the lines that are there"), close, this.takeButton),
+    );
+    close.addEventListener("click", () => this.dialog.close());
+    this.takeButton.addEventListener("click", () => this.#take());
+  }
+
+  // Cells copied from a spreadsheet: more than one cell or row. Anything else is pasted as usual.
+  isTable(text) {
+    return text.includes("\t") || text.trim().split(/\r?\n/).length > 1;
+  }
+
+  async open(script, after = undefined) {
+    this.after = after;
+    try {
+      this.#show(await this.project.api.script(script));
+      this.dialog.showModal();
+    } catch (error) {
+      this.notices.show(error.message, { kind: "trouble" });
+    }
+  }
+
+  #show({ rows, warnings, columns }) {
+    this.good = rows.filter((row) => row.fields);
+    const bad = rows.filter((row) => row.problems.length);
+    const skipped = rows.filter((row) => row.skipped).length;
+    const missing = [...new Set(rows.map((row) => row.voice_missing).filter(Boolean))];
+    const words = [`${plural(this.good.length, "line")} will be added.`];
+    if (bad.length) words.push(`${plural(bad.length, "row")} with bad cells, marked below.`);
+    if (skipped) words.push(`${plural(skipped, "row")} without text left out.`);
+    if (missing.length) words.push(`Not among your voices: ${missing.join(", ")}.`);
+    setText(this.summary, words.join(" "));
+    this.warnings.replaceChildren(...warnings.map((text) => el("li", { text, dir: "auto" })));
+    this.takeButton.disabled = this.good.length === 0;
+    const head = el("tr", {}, el("th", { text: "Row" }), ...columns.map((name) => el("th", { text: name, dir: "auto" })), el("th", { text: "What is wrong" }));
+    // Bad rows first: they are why one looks here.
+    const order = [...bad, ...rows.filter((row) => !row.problems.length)];
+    this.table.replaceChildren(head, ...order.slice(0, SHOWN).map((row) => this.#row(row, columns)));
+    if (rows.length > SHOWN) {
+      const rest = el("td", { colspan: columns.length + 2, text: `… and ${rows.length - SHOWN} more rows` });
+      this.table.append(el("tr", {}, rest));
+    }
+  }
+
+  #row(row, columns) {
+    const cells = columns.map((name) => {
+      const wrong = row.problems.some((problem) => problem.column === name);
+      return el("td", { class: wrong ? "st-bad-cell" : "", text: row.raw[name] ?? (name === "text" ? row.fields?.text : "") ?? "", dir: "auto" });
+    });
+    const says = row.problems.map((problem) => problem.message).join(" ") || row.skipped;
+    return el("tr", {}, el("td", { text: row.number }), ...cells, el("td", { class: "st-says", text: says, dir: "auto" }));
+  }
+
+  #take() {
+    this.dialog.close();
+    let after = this.replace.checked ? undefined : this.after;
+    this.history.group("import", () => {
+      if (this.replace.checked) this.project.remove([...this.project.order]);
+      for (const row of this.good) {
+        const id = newId();
+        this.project.add(id, after, row.fields, row.slot ? { slot: row.slot } : {});
+        after = id;
+      }
+    });
+    this.notices.show(`${plural(this.good.length, "line")} added.`);
+  }
+}
