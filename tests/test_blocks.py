@@ -64,8 +64,8 @@ def test_limit_counts_the_block_of_nobody() -> None:
         tables.reserve(0, 2 * BLOCK + 1)
 
 
-def test_width_is_rounded_so_that_sums_pair_alike() -> None:
+def test_longest_lane() -> None:
     tables = BlockTables(2, None)
     tables.reserve(1, 5 * BLOCK)
-    assert (tables.width(1), tables.width(2)) == (4, 8)
+    assert (tables.most_used(1), tables.most_used(2)) == (1, 5)
     assert tables.table.dtype == np.int64

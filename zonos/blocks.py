@@ -40,10 +40,9 @@ class BlockTables:
         self.start = np.full(16, NOWHERE, dtype=np.int64)
         self.live = 1
 
-    def width(self, lanes: int) -> int:
-        """Table columns that the first ``lanes`` lanes need, rounded up."""
-        most = int(self.used[:lanes].max(initial=1))
-        return -(-max(most, 1) // WIDTH_STEP) * WIDTH_STEP
+    def most_used(self, lanes: int) -> int:
+        """Blocks of the longest of the first ``lanes`` lanes."""
+        return int(self.used[:lanes].max(initial=1))
 
     def missing(self, lane: int, tokens: int) -> int:
         """Blocks that the lane still needs to hold ``tokens`` tokens."""
@@ -61,7 +60,7 @@ class BlockTables:
         if self.max_blocks is not None and self.live + missing > self.max_blocks:
             raise OutOfBlocks
         first = int(self.used[lane])
-        self._fit(first + missing, self.live + missing)
+        self.fit(first + missing, self.live + missing)
         blocks = np.arange(self.live, self.live + missing)
         self.table[lane, first : first + missing] = blocks
         self.lane[blocks] = lane
@@ -101,7 +100,8 @@ class BlockTables:
         """Blocks of a lane, in order."""
         return [int(block) for block in self.table[lane, : int(self.used[lane])]]
 
-    def _fit(self, width: int, blocks: int) -> None:
+    def fit(self, width: int, blocks: int) -> None:
+        """Make the arrays large enough for tables of ``width`` columns and ``blocks`` blocks."""
         if width > self.table.shape[1]:
             wider = np.zeros((self.table.shape[0], -(-2 * width // WIDTH_STEP) * WIDTH_STEP), dtype=np.int64)
             wider[:, : self.table.shape[1]] = self.table

@@ -103,14 +103,26 @@ class LaneState:
             state[:, target] = state[:, source]
             state[:, source] = 0
 
+    def make_room(self, blocks: int, width: int) -> None:
+        """Let a step read ``blocks`` blocks and ``width`` table columns, live or not."""
+        self.blocks.fit(width, blocks)
+        if blocks > self.capacity:
+            self._grow(blocks)
+
+    @property
+    def address(self) -> int:
+        """Of the pool on the device; it changes when the pool grows."""
+        return next(iter(self.keys.values())).data_ptr()
+
     def _pools(self) -> list[Tensor]:
         return [*self.keys.values(), *self.values.values()]
 
     def _grow(self, blocks: int) -> None:
         """Make room for ``blocks`` blocks on the device, by half as much again."""
-        size = max(blocks, self.capacity * 3 // 2)
+        size = self.capacity * 3 // 2
         if self.max_blocks is not None:
             size = min(size, self.max_blocks)
+        size = max(blocks, size)
         for pool in (self.keys, self.values):
             for i, old in list(pool.items()):
                 new = old.new_zeros(size, *old.shape[1:])

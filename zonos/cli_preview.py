@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from zonos import engine
-from zonos.blocks import BLOCK
 from zonos.cli_lines import Gathered, Job
 from zonos.cli_options import Options
 from zonos.cli_show import Console
 from zonos.codec import frame_rate_of
-from zonos.config import BackboneConfig, ZonosConfig
+from zonos.config import ZonosConfig
 from zonos.devices import pick_device, pick_dtype
 from zonos.errors import LineError
 from zonos.hub import Checkpoint, generation_defaults, resolve
 from zonos.line import Line
-from zonos.mamba2 import state_bytes_per_row
-from zonos.model import build
+from zonos.plan import MOST_SLOTS, plan_run
 from zonos.request import Request, make_request
 from zonos.voices import VoiceFolder
 from zonos.weights import readable_size
@@ -53,16 +49,6 @@ def preview(options: Options, gathered: Gathered, console: Console) -> int:
     show = _show_json if options.json else _show_text
     show(good, memory, len(failed))
     return int(bool(failed) or not gathered.whole)
-
-
-def kv_bytes(config: BackboneConfig, tokens: int, item_bytes: int) -> int:
-    """Bytes of one lane's keys and values for ``tokens`` tokens, in whole blocks.
-
-    Two tensors (K and V) in each attention layer, ``num_heads_kv * head_dim`` numbers a token.
-    """
-    blocks = -(-tokens // BLOCK)
-    numbers = 2 * len(set(config.attn_layer_idx)) * config.attn_cfg.num_heads_kv * config.head_dim
-    return blocks * BLOCK * numbers * item_bytes
 
 
 def _foresee(
@@ -98,27 +84,17 @@ def _memory(
     """Bytes for the model, and for the longest pieces that are spoken at once."""
     device = pick_device(options.device)
     dtype = pick_dtype(options.dtype, device, config)
-    slots = options.slots or inspect.signature(engine.load).parameters["slots"].default
+    slots = options.slots or MOST_SLOTS[device.type]
+    plan = plan_run(config, list(requests), dtype=dtype, device=device.type, slots=slots)
     parts = [part for part in (checkpoint.codec, checkpoint.speaker) if part]
     beside = sum(path.stat().st_size for part in parts for path in part.weights)
-    numbers = sum(parameter.numel() for parameter in build(config).parameters())
-    rows = sorted(_row_bytes(config, r, dtype.itemsize) for r in requests for _ in range(r.line.takes))
     return {
         "device": device.type,
         "dtype": str(dtype).removeprefix("torch."),
-        "model_bytes": numbers * dtype.itemsize + beside,
-        "kv_bytes": sum(rows[-slots:]),
-        "rows": min(slots, len(rows)),
+        "model_bytes": plan.weight_bytes + plan.workspace_bytes + beside,
+        "kv_bytes": plan.kv_bytes,
+        "rows": plan.rows,
     }
-
-
-def _row_bytes(config: ZonosConfig, request: Request, item_bytes: int) -> int:
-    """Of the longest piece of a line; every conditioner but the text is one token."""
-    lanes = 1 if request.sampling.cfg_scale == 1 else 2
-    conditioners = len(config.conditioner_names) - 1
-    tokens = max(len(piece.ids) + conditioners + piece.expected_frames for piece in request.pieces)
-    backbone = config.backbone
-    return lanes * (kv_bytes(backbone, tokens, item_bytes) + state_bytes_per_row(backbone))
 
 
 def _show_text(good: list[Foreseen], memory: dict[str, Any], failed: int) -> None:

@@ -21,6 +21,7 @@ from zonos.events import Failed
 from zonos.line import Line
 from zonos.loop import Loop
 from zonos.pipeline import Pipeline, load_pipeline
+from zonos.plan import plan_pool
 from zonos.request import Preview, make_request, new_seed, preview
 from zonos.run import Run
 from zonos.status import Status
@@ -35,7 +36,7 @@ class Engine:
 
     Args:
         pipeline: a loaded checkpoint.
-        slots: most rows decoded at once.
+        slots: most rows decoded at once; None = what suits the device.
         voices: where voices are looked up unless a run brings its own source.
         inline: no threads; whoever iterates a run does the work.
         options: for the loop (see ``zonos.loop.Loop``).
@@ -45,7 +46,7 @@ class Engine:
         self,
         pipeline: Pipeline,
         *,
-        slots: int = 8,
+        slots: int | None = None,
         voices: VoiceSource | None = None,
         inline: bool = False,
         **options: Any,
@@ -56,7 +57,9 @@ class Engine:
         self._runs: weakref.WeakSet[Run] = weakref.WeakSet()
         self._preparing: Executor = _Inline() if inline else ThreadPoolExecutor(1, "zonos-prepare")
         self._finishing: Executor = _Inline() if inline else ThreadPoolExecutor(1, "zonos-finish")
-        self.loop = Loop(pipeline, slots=slots, finishing=self._finishing, wake=self._notify, **options)
+        pool = plan_pool(pipeline.config, pipeline.model.dtype, pipeline.model.device, slots)
+        options.setdefault("max_blocks", pool.max_blocks)
+        self.loop = Loop(pipeline, slots=pool.slots, finishing=self._finishing, wake=self._notify, **options)
         self._thread: threading.Thread | None = None
         if not inline:
             self._thread = threading.Thread(target=self._work, name="zonos-loop", daemon=True)
@@ -208,7 +211,7 @@ def load(
     *,
     device: str | None = None,
     dtype: str | None = None,
-    slots: int = 8,
+    slots: int | None = None,
     voices: VoiceSource | None = None,
     inline: bool = False,
     progress: Any = None,

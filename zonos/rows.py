@@ -123,7 +123,7 @@ class RowTensors:
             recent=whole(mask_id, codebooks, RECENT),
             codes=torch.zeros(n, codebooks, 1, dtype=torch.int16, device=device),
             seed=whole(0),
-            done=torch.zeros(n, dtype=torch.bool, device=device),
+            done=torch.ones(n, dtype=torch.bool, device=device),  # nobody lives here yet
             broken=torch.zeros(n, dtype=torch.bool, device=device),
             repeats=whole(0),
             cfg_scale=number(),

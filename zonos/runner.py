@@ -18,9 +18,12 @@ from torch import Tensor
 from zonos.blocks import BLOCK, OutOfBlocks
 from zonos.cache import LaneState, StepView
 from zonos.codebooks import delay
+from zonos.graphs import StepGraphs, cuda_capture
 from zonos.model import N_EMBEDDINGS, Zonos
 from zonos.rows import RowPlan, RowTensors, SamplerSettings
-from zonos.sampling import RowSampling, SamplerUse, sample
+from zonos.runner_inputs import StepInputs
+from zonos.sampling import RowSampling, sample
+from zonos.shapes import Bucketed, Exact, Shape, round_up
 
 PACKED_TOKENS = 4096  # most tokens of one prefill: bounds its workspace
 
@@ -46,7 +49,8 @@ class Runner:
         lane_quantum: lanes are padded to a multiple of this. Where matrix products give a row the
             same bits for every multiple (fp32 on the CPU: see ``zonos.invariance``), a row's result
             does not depend on how many others there are.
-        buckets: lane counts to round up to instead (for captured graphs), ascending; None = quantum.
+        graphs: capture the decode step; None = on CUDA.
+        reproducible: every step has room for all slots, so that its kernels are always the same.
     """
 
     def __init__(
@@ -56,18 +60,22 @@ class Runner:
         slots: int,
         max_blocks: int | None = None,
         lane_quantum: int = 4,
-        buckets: Sequence[int] | None = None,
+        graphs: bool | None = None,
+        reproducible: bool = False,
     ) -> None:
-        self.model, self.slots, self.lane_quantum = model, slots, lane_quantum
-        self.buckets = sorted(buckets) if buckets else None
+        self.model, self.slots = model, slots
         self.device = model.device
+        graphs = self.device.type == "cuda" if graphs is None else graphs
+        self.room: Exact | Bucketed = (
+            Bucketed(slots, whole=reproducible) if graphs or reproducible else Exact(lane_quantum)
+        )
         config = model.config
         self.n_codebooks = config.n_codebooks
-        lanes = self._lane_bucket(2 * slots)
+        lanes = round_up(2 * slots, lane_quantum)
         self.state = LaneState(
             config.backbone,
             lanes,
-            blocks=8 * lanes,
+            blocks=2 * lanes,
             max_blocks=max_blocks,
             device=self.device,
             dtype=model.dtype,
@@ -76,6 +84,7 @@ class Runner:
         self.plans: list[RowPlan] = []  # live rows, by row number
         self._lanes: list[int] = []  # row of each live lane
         self._inputs: StepInputs | None = None
+        self._graphs = StepGraphs(self._decode, cuda_capture()) if graphs else None
 
     # ---- membership --------------------------------------------------------------------------
 
@@ -162,6 +171,7 @@ class Runner:
             for lane in self.plans[row].lane_ids:
                 self._lanes[lane] = row
         self.plans.pop()
+        self.rows.done[last] = True
         self._inputs = None
 
     def _release_lane(self, lane: int) -> None:
@@ -185,7 +195,11 @@ class Runner:
             OutOfBlocks: a row needs a block and none is free; nothing was decoded.
         """
         self._reserve_next()
-        decode_step(self.model, self.state, self.rows, self.step_inputs())
+        inputs = self.step_inputs()
+        if self._graphs is None:
+            self._decode(inputs)
+        else:
+            self._graphs.run(inputs, (self.state.address, self.rows.codes.data_ptr()))
         for plan in self.plans:
             plan.position += 1
 
@@ -197,29 +211,32 @@ class Runner:
                     if self.state.reserve(lane, plan.position + 1):
                         self._inputs = None
 
-    def _lane_bucket(self, lanes: int) -> int:
-        if self.buckets:
-            return next((b for b in self.buckets if b >= lanes), lanes)
-        q = self.lane_quantum
-        return -(-lanes // q) * q
+    def _decode(self, inputs: StepInputs) -> None:
+        decode_step(self.model, self.state, self.rows, inputs)
 
     def step_inputs(self) -> StepInputs:
         """Index tensors of the batch as it is now; built only when membership or blocks change."""
         if self._inputs is None:
-            blocks, live = self.state.blocks, len(self._lanes)
-            lanes = self._lane_bucket(live)
-            # Lanes without a row follow the row of nobody, which stays at position 0.
-            rows = np.full(lanes, self.slots)
-            rows[:live] = self._lanes
+            blocks, rows, lanes = self.state.blocks, len(self.plans), len(self._lanes)
+            use = SamplerSettings.use([plan.sampling for plan in self.plans])
+            room = self.room(Shape(rows, lanes, blocks.live, blocks.most_used(lanes), use))
+            self.state.make_room(room.blocks, room.width)
+            # Lanes without a row follow the row of nobody, which stays at position 0; rows beyond
+            # the live ones are done and stand still.
+            row_of_lane = np.full(room.lanes, self.slots)
+            row_of_lane[:lanes] = self._lanes
+            lanes_of = np.zeros((2, room.rows))
+            lanes_of[0, :rows] = [plan.lane_ids[0] for plan in self.plans]
+            lanes_of[1, :rows] = [plan.lane_ids[-1] for plan in self.plans]
             self._inputs = StepInputs(
-                rows=len(self.plans),
-                row_of_lane=self._index(rows),
-                cond_lane=self._index(np.array([plan.lane_ids[0] for plan in self.plans])),
-                twin_lane=self._index(np.array([plan.lane_ids[-1] for plan in self.plans])),
-                table=self._index(blocks.table[:lanes, : blocks.width(live)]),
-                lane_of_block=self._index(blocks.lane[: blocks.live]),
-                start_of_block=self._index(blocks.start[: blocks.live]),
-                use=SamplerSettings.use([plan.sampling for plan in self.plans]),
+                rows=room.rows,
+                row_of_lane=self._index(row_of_lane),
+                cond_lane=self._index(lanes_of[0]),
+                twin_lane=self._index(lanes_of[1]),
+                table=self._index(blocks.table[: room.lanes, : room.width]),
+                lane_of_block=self._index(blocks.lane[: room.blocks]),
+                start_of_block=self._index(blocks.start[: room.blocks]),
+                use=room.use,
             )
         return self._inputs
 
@@ -247,20 +264,6 @@ class Runner:
     def codes(self, row: int, start: int, stop: int) -> np.ndarray:
         """Codes of new frames ``start`` to ``stop`` of a row, int16 [codebooks, stop - start]."""
         return self.rows.codes[row, :, start:stop].cpu().numpy().copy()
-
-
-@dataclass(frozen=True)
-class StepInputs:
-    """Index tensors and static choices of a decode step; see ``Runner.step_inputs``."""
-
-    rows: int
-    row_of_lane: Tensor  # [lanes]
-    cond_lane: Tensor  # [rows]
-    twin_lane: Tensor  # [rows], the conditioned lane itself where there is no twin
-    table: Tensor  # [lanes, width]
-    lane_of_block: Tensor  # [blocks]
-    start_of_block: Tensor  # [blocks]
-    use: SamplerUse
 
 
 def decode_step(model: Zonos, state: LaneState, rows: RowTensors, inputs: StepInputs) -> None:

@@ -1,0 +1,23 @@
+"""Index tensors and static choices of one decode step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from zonos.sampling import SamplerUse
+
+
+@dataclass(frozen=True)
+class StepInputs:
+    """Which lanes and blocks belong to whom; see ``Runner.step_inputs``."""
+
+    rows: int
+    row_of_lane: Tensor  # [lanes]
+    cond_lane: Tensor  # [rows]
+    twin_lane: Tensor  # [rows], the conditioned lane itself where there is no twin
+    table: Tensor  # [lanes, width]
+    lane_of_block: Tensor  # [blocks]
+    start_of_block: Tensor  # [blocks]
+    use: SamplerUse
