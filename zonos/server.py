@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
+import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -134,7 +136,10 @@ def serve(args: argparse.Namespace, settings: Settings) -> int:
         app = create_app(engine, settings)
         server = Server(app.state.service, uvicorn.Config(app, log_level="info", access_log=False))
         print(f"The Zonos API is at {_address(listening)}", flush=True)
-        server.run(sockets=[listening])
+        # uvicorn raises the signal once more when it is through; then there is nothing left to do.
+        signal.signal(signal.SIGTERM, server.handle_exit)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(sockets=[listening])
     return 0
 
 
@@ -173,5 +178,5 @@ def _address(listening: socket.socket) -> str:
 def _pair(text: str, sign: str, what: str) -> tuple[str, str]:
     name, found, value = text.partition(sign)
     if not found or not name.strip() or not value.strip():
-        raise ValueError(f"{what} {name!r} is not written as name{sign}value.")
+        raise ValueError(f"{what} {name!r} is not written as name{sign}{'key' if sign == ':' else 'voice'}.")
     return name.strip(), value.strip()
