@@ -11,7 +11,7 @@ import pytest
 
 from zonos import japanese
 from zonos.errors import LineError
-from zonos.espeak import check_version
+from zonos.espeak_worker import Refused, check_version
 from zonos.text import (
     Dictionary,
     Entry,
@@ -89,7 +89,7 @@ def test_mandarin_has_real_phonemes(text: str) -> None:
 
 @pytest.mark.parametrize("version", [(1, 51, 0), (1, 50), (1, 49, 2), (0, 9)])
 def test_an_older_espeak_is_refused_in_words(version: tuple[int, ...]) -> None:
-    with pytest.raises(LineError, match="too old") as caught:
+    with pytest.raises(Refused, match="too old") as caught:
         check_version(version)
     assert caught.value.code == "old_espeak"
     assert "pip install" in caught.value.reason

@@ -104,7 +104,7 @@ def test_read_as_a_person_would(language: str, text: str, spoken: str) -> None:
         ("hi", "5 रुपये", "pˈa"),
         ("cmn", "3个", "sˈa5n"),
         ("ne", "5 वटा", "pˈaːnc"),
-        ("kl", "0", "nˈuːlu"),
+        ("kl", "0 8 28 66858", "n"),
     ],
 )
 def test_number_words_in_the_lines_language(language: str, text: str, phonemes: str) -> None:

@@ -3,126 +3,120 @@
 The settings are those the published checkpoints were trained with: every mark of the token table,
 the space included, splits the text, so each word is phonemised alone. Language-switch flags such as
 ``(en)`` are removed (the model would speak them).
+
+eSpeak runs in a process of its own (``zonos.espeak_worker``), because some texts crash it; such a
+text fails alone.
 """
 
 from __future__ import annotations
 
-import atexit
-import logging
+import json
+import os
 import re
-import shutil
-import tempfile
+import subprocess
+import sys
 import threading
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from zonos.errors import LineError
 from zonos.tokens import punctuation_marks
 
-OLDEST_VERSION = (1, 52, 0)
 CACHE_SIZE = 16_384
-_LONGEST_DATA_PATH = 140  # eSpeak copies the path into a buffer of 160 bytes and adds file names
+_TRIES = 2  # a crash can be the late effect of an earlier text, which a fresh process does not feel
 
-_INSTALL = "Run: pip install --force-reinstall espeakng-loader phonemizer"
-
-# Texts on which eSpeak 1.52 reads past its tables and takes the whole process with it; found by
-# giving every language every character. The zero is Greenlandic's own word.
-_FATAL: dict[str, tuple[re.Pattern[str], str]] = {
-    "kl": (re.compile(r"(?<!\d)0+(?!\d)"), "nuulu"),
-    "vi": (re.compile("`"), " "),
-    "vi-vn-x-central": (re.compile("`"), " "),
-    "vi-vn-x-south": (re.compile("`"), " "),
-}
-# Braille and enclosed letters have names longer than its buffers in am, ar, bn, fi, gu and others.
+# What eSpeak 1.52 crashes on and nobody hears: control characters, Braille and enclosed letters (in
+# am, ar, bn, fi, gu and others), the backtick (in vi). Found by giving every voice every character.
 _UNREADABLE = re.compile("[\u2460-\u24ff\u2800-\u28ff\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_LONGEST_WORD = 60  # letters; da and ro crash somewhere above 120
+_LONG_WORD = re.compile(rf"(\w{{{_LONGEST_WORD}}})(?=\w)")
+_UNSPACED = frozenset({"cmn", "hak", "ja", "my", "shn", "yue"})
 
 
-class _Phonemiser:
-    """One phonemizer backend a language, behind one lock: eSpeak's state is global."""
+class _Worker:
+    """The other process; one question at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._backends: dict[str, Any] = {}
-        self._ready = False
+        self._process: subprocess.Popen[str] | None = None
+        self._owner = 0  # process id: a fork must not share the pipes
 
-    def phonemise(self, text: str, language: str) -> str:
+    def ask(self, question: dict[str, Any]) -> dict[str, Any] | None:
+        """The answer, or None where the question ended the other process."""
         with self._lock:
-            found = self._backend(language).phonemize([text], strip=True)
-        return str(found[0]) if found else ""
+            process = self._running()
+            line = self._exchange(process, json.dumps(question))
+            if not line:
+                self._end(process)
+                return None
+        return dict(json.loads(line))
 
-    def version(self) -> tuple[int, ...]:
-        with self._lock:
-            return tuple(self._backend("en-us").version())
+    def _running(self) -> subprocess.Popen[str]:
+        if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
+            self._process, self._owner = _start(), os.getpid()
+        return self._process
 
-    def _backend(self, language: str) -> Any:
-        if not self._ready:
-            _use_bundled_library()
-            self._ready = True
-        if language not in self._backends:
-            self._backends[language] = _new_backend(language)
-        return self._backends[language]
+    @staticmethod
+    def _exchange(process: subprocess.Popen[str], line: str) -> str:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+            return process.stdout.readline()
+        except (BrokenPipeError, OSError):
+            return ""
+
+    def _end(self, process: subprocess.Popen[str]) -> None:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                _close(pipe)
+        self._process = None
 
 
-def _use_bundled_library() -> None:
+def _close(pipe: Any) -> None:
     try:
-        import espeakng_loader
-        from phonemizer.backend.espeak.wrapper import EspeakWrapper
-    except ImportError as error:
-        raise LineError("no_espeak", f"The speech text library is missing ({error}). {_INSTALL}") from error
-    EspeakWrapper.set_library(espeakng_loader.get_library_path())
-    EspeakWrapper.set_data_path(_short_path(Path(espeakng_loader.get_data_path())))
+        pipe.close()
+    except OSError:  # what was not sent cannot be sent any more
+        return
 
 
-def _short_path(data: Path) -> str:
-    """The data folder, through a link where its own path is too long for eSpeak."""
-    if len(str(data)) <= _LONGEST_DATA_PATH:
-        return str(data)
-    folder = Path(tempfile.mkdtemp(prefix="espeak-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    link = folder / data.name
+def _start() -> subprocess.Popen[str]:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
     try:
-        link.symlink_to(data, target_is_directory=True)
-    except OSError:  # Windows without the right to make links
-        shutil.copytree(data, link)
-    return str(link)
-
-
-def _new_backend(language: str) -> Any:
-    from phonemizer.backend import EspeakBackend
-
-    quiet = logging.getLogger("zonos.espeak.phonemizer")
-    quiet.setLevel(logging.ERROR)  # it reports every removed flag
-    try:
-        backend = EspeakBackend(
-            language,
-            punctuation_marks=punctuation_marks(),
-            preserve_punctuation=True,
-            with_stress=True,
-            language_switch="remove-flags",
-            logger=quiet,
+        return subprocess.Popen(
+            [sys.executable, "-m", "zonos.espeak_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            env=environment,
+            start_new_session=True,  # Ctrl+C is for the studio, which closes the pipe when it goes
         )
-    except (RuntimeError, OSError) as error:
-        raise LineError(
-            "no_espeak", f"eSpeak NG could not start for {language}: {error}. {_INSTALL}"
-        ) from error
-    check_version(tuple(backend.version()))
-    return backend
+    except OSError as error:
+        raise LineError("no_espeak", f"The speech text process could not start: {error}.") from error
 
 
-def check_version(version: tuple[int, ...]) -> None:
-    """Refuse libraries that spell Chinese tones in English and misplace stress.
-
-    Raises:
-        LineError: ``old_espeak``.
-    """
-    if version < OLDEST_VERSION:
-        have = ".".join(map(str, version))
-        need = ".".join(map(str, OLDEST_VERSION))
-        raise LineError("old_espeak", f"eSpeak NG {have} is too old, {need} is needed. {_INSTALL}")
+_WORKER = _Worker()
 
 
-_PHONEMISER = _Phonemiser()
+def _ask(question: dict[str, Any]) -> dict[str, Any]:
+    for _ in range(_TRIES):
+        found = _WORKER.ask(question | {"marks": punctuation_marks()})
+        if found is None:
+            continue
+        if "code" in found:
+            raise LineError(found["code"], found["reason"])
+        return found
+    shown = str(question.get("text", ""))[:40]
+    raise LineError(
+        "espeak_crashed",
+        f"eSpeak cannot read {shown!r} in {question.get('language', 'any language')}. "
+        "Spell it another way, or give its phonemes in [[double brackets]].",
+    )
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -134,19 +128,18 @@ def phonemise(normalised: str, language: str) -> str:
         language: one of ``languages.CODES``.
 
     Raises:
-        LineError: ``no_espeak``, ``old_espeak``.
+        LineError: ``no_espeak``, ``old_espeak``, ``espeak_crashed``.
     """
-    readable = _UNREADABLE.sub("", normalised)
-    if language in _FATAL:
-        pattern, instead = _FATAL[language]
-        readable = pattern.sub(instead, readable)
-    return _PHONEMISER.phonemise(readable, language) if readable else ""
+    readable = _UNREADABLE.sub("", normalised).replace("`", " " if language.startswith("vi") else "`")
+    if language not in _UNSPACED:
+        readable = _LONG_WORD.sub(r"\1 ", readable)
+    return str(_ask({"text": readable, "language": language})["phonemes"]) if readable else ""
 
 
 def espeak_version() -> tuple[int, ...]:
     """Version of the library in use, for example ``(1, 52, 0)``.
 
     Raises:
-        LineError: ``no_espeak``, ``old_espeak``.
+        LineError: ``no_espeak``, ``old_espeak``, ``espeak_crashed``.
     """
-    return _PHONEMISER.version()
+    return tuple(_ask({"version": True})["version"])

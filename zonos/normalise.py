@@ -14,7 +14,7 @@ from functools import lru_cache
 from zonos import amounts
 from zonos.japanese import readings
 from zonos.locales import HOUR, MINUTE, base, day_first, long_date, months
-from zonos.numbers import READ, cardinal, each_digit, ordinal, year
+from zonos.numbers import READ, borrowed, cardinal, each_digit, ordinal, year
 
 Rule = Callable[[str, str], str]
 
@@ -72,7 +72,7 @@ def normalise(text: str, language: str) -> str:
     text = _ascii_digits(text.replace(READ, ""))
     for rule in _RULES:
         text = rule(text, language)
-    text = text.replace(READ, "")
+    text = borrowed(text.replace(READ, ""), language)
     return text.translate(_NEPALI) if language == "ne" else text
 
 

@@ -7,6 +7,7 @@
 | fr es it pt nl sv fi ca ro tr eo | eSpeak              | num2words       | eSpeak              |
 | ja                               | kanjize, SudachiPy  | as written      | as written          |
 | ne                               | eSpeak, in Nepali digits (it reads 0-9 in English) | | eSpeak  |
+| kl                               | num2words, in Danish | Danish | Danish |
 | gn grc nci quc shn               | eSpeak lacks words or half of them; a warning says so | | |
 | every other                      | eSpeak              | the plain number | eSpeak             |
 
@@ -102,12 +103,25 @@ def each_digit(digits: str, code: str) -> str:
         return " ".join(_english(int(digit), code) for digit in digits)
     if code in _HAN_DIGITS:
         return "".join(_HAN_DIGITS[code][int(digit)] for digit in digits)
-    return " ".join(READ + digit for digit in digits)
+    return " ".join(cardinal(digit, code) for digit in digits)
 
 
 def _english(number: int, code: str, to: str = "cardinal") -> str:
     words = str(num2words(number, lang="en", to=to)).replace(",", "")
     return words.replace(" and ", " ") if code == "en-us" else words
+
+
+def borrowed(text: str, code: str) -> str:
+    """Greenlanders count in Danish; eSpeak does so too, but crashes on it (``8``, ``0``)."""
+    if code != "kl":
+        return text
+    short = re.sub(r"\d+", lambda match: _in_danish(match.group()), text)
+    return re.sub(r"(?<=\w)[.,](?=\w)", " komma ", short) if short != text else text
+
+
+def _in_danish(digits: str) -> str:
+    parts = [digits] if len(digits) <= LONGEST_READ_WHOLE else list(digits)
+    return " ".join(str(num2words(int(part), lang="da")) for part in parts)
 
 
 @lru_cache(maxsize=4096)

@@ -84,7 +84,7 @@ def prepare(
 
     Raises:
         LineError: ``empty_text``, ``no_phonemes``, ``unknown_language``, ``missing_japanese``,
-            ``no_espeak``, ``old_espeak``.
+            ``no_espeak``, ``old_espeak``, ``espeak_crashed``.
     """
     code = resolve_language(language)
     if not text.strip():
