@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from zonos.codebooks import delay, fill_frame, prefix_cells
-from zonos.sampling import SamplerUse
+from zonos.sampling import RowSampling, SamplerUse
 
 RECENT = 64  # longest repetition window
 
@@ -167,6 +167,20 @@ class RowTensors:
             wider = self.codes.new_zeros(*self.codes.shape[:2], max(frames, 2 * width) + 1)
             wider[..., :width] = self.codes[..., :width]
             self.codes = wider
+
+    def sampling(self, n: int) -> RowSampling:
+        """Settings of the first ``n`` rows."""
+        return RowSampling(
+            temperature=self.temperature[:n],
+            top_p=self.top_p[:n],
+            top_k=self.top_k[:n],
+            min_p=self.min_p[:n],
+            linear=self.linear[:n],
+            conf=self.conf[:n],
+            quad=self.quad[:n],
+            repetition_penalty=self.repetition_penalty[:n],
+            repetition_window=self.repetition_window[:n],
+        )
 
     def move(self, source: int, target: int) -> None:
         """Copy a row's whole state."""

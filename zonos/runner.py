@@ -9,7 +9,7 @@ ones: a row that leaves is replaced by the last. The host mirrors what it can co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from zonos.graphs import StepGraphs, cuda_capture
 from zonos.model import N_EMBEDDINGS, Zonos
 from zonos.rows import RowPlan, RowTensors, SamplerSettings
 from zonos.runner_inputs import StepInputs
-from zonos.sampling import RowSampling, sample
+from zonos.sampling import sample
 from zonos.shapes import Bucketed, Exact, Shape, round_up
 
 PACKED_TOKENS = 4096  # most tokens of one prefill: bounds its workspace
@@ -289,10 +289,9 @@ def decode_step(model: Zonos, state: LaneState, rows: RowTensors, inputs: StepIn
     guided = guide(logits[inputs.cond_lane], logits[inputs.twin_lane], rows.cfg_scale[live])
     broken = ~guided[..., : N_EMBEDDINGS - 1].isfinite().flatten(1).all(1)
     guided = forbid(guided, model.config.eos_token_id)
-    settings = RowSampling(**{f.name: getattr(rows, f.name)[live] for f in fields(RowSampling)})
     # Broken rows sample from zeros: their tokens are never used, and NaN stays out of the kernels.
     guided = torch.where(broken[:, None, None], 0.0, guided)
-    token = sample(guided, rows.recent[live], rows.seed[live], rows.step[live], settings, inputs.use)
+    token = sample(guided, rows.recent[live], rows.seed[live], rows.step[live], rows.sampling(n), inputs.use)
     rows.advance(n, token, broken, model.config.eos_token_id, model.config.masked_token_id)
 
 
