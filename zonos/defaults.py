@@ -45,7 +45,7 @@ class Defaults(BaseModel):
     ctc_loss: float | Auto = 0.0
     dnsmos_ovrl: float | Auto = AUTO
     speaker_noised: bool | Auto = False
-    max_seconds: float = 30.0
+    max_seconds: float = 30.0  # the longest piece the model speaks in one go; no limit on a line
 
     @field_validator("emotion", mode="before")
     @classmethod
@@ -53,8 +53,12 @@ class Defaults(BaseModel):
         return _emotion_value(value)
 
     def fill(self, line: Line) -> Line:
-        """The line with every open setting filled in; what the line says itself stays."""
-        open_fields = [name for name in Defaults.model_fields if getattr(line, name) is None]
+        """The line with every open setting filled in; what the line says itself stays.
+
+        Only ``max_seconds`` stays open: in a line it limits the whole take, however many pieces.
+        """
+        filled = set(Defaults.model_fields) - {"max_seconds"}
+        open_fields = [name for name in filled if getattr(line, name) is None]
         return line.model_copy(update={name: getattr(self, name) for name in open_fields})
 
 

@@ -210,6 +210,9 @@ class Take:
         samples = np.concatenate(self.parts) if self.parts else np.zeros(0, np.float32)
         rate = pipeline.codec.sample_rate
         cut = self.length_cut or (self.audio is not None and self.audio.cut)
+        asked = self.request.line.max_seconds
+        if cut and asked is not None:
+            self.warnings.append(f"Cut at {asked:g} s, the longest that this line may be (max_seconds).")
         speech = Speech(
             samples=samples.astype(np.float32, copy=False),
             sample_rate=rate,
