@@ -1,8 +1,9 @@
 """Which waiting piece gets the next free slot.
 
 Fair between owners: the owner with the fewest rows in the batch comes first, then the run with the
-fewest. Within a run, streamed pieces come in the order in which they are heard; of the others the
-longest starts first, so that no long piece is left over at the end.
+fewest. Within a run, first pieces come before second ones, so that short lines do not wait for the whole of
+a long text; among equals the longest starts first, so that no long piece is left over at the end.
+Streamed pieces come in the order in which they are heard.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Scheduler(Generic[T]):
     """Queues per owner and run. Not thread-safe: the engine's loop owns it."""
 
     def __init__(self) -> None:
-        self._queues: dict[tuple[str, str], list[tuple[tuple[int, int], int, T]]] = {}
+        self._queues: dict[tuple[str, str], list[tuple[tuple[int, tuple[int, int]], int, T]]] = {}
         self._ticket = itertools.count()
         self._running: Counter[tuple[str, str]] = Counter()
         self._served: dict[str, int] = {}  # when each owner last got a slot
@@ -41,7 +42,7 @@ class Scheduler(Generic[T]):
 
     def add(self, piece: T) -> None:
         """Let a piece wait."""
-        rank = (0, piece.order) if piece.stream else (1, -piece.expected_frames)
+        rank = (0, (piece.order, 0)) if piece.stream else (1, (piece.order, -piece.expected_frames))
         queue = self._queues.setdefault((piece.owner, piece.run), [])
         heapq.heappush(queue, (rank, next(self._ticket), piece))
 
