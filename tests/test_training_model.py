@@ -18,6 +18,7 @@ from training.export import read_model, tie_deep, write_model
 from training.forward import forward
 from training.model import Trainer, fresh, guidance, loss, silence_deep, turn_voices
 from training.muon import orthogonal
+from training.speaker import turn
 from zonos.codebooks import fill_frame, prefix_cells
 from zonos.config import ZonosConfig
 from zonos.locate import MINI_FOLDER
@@ -77,7 +78,7 @@ def settings(**changes: Any) -> ModelConfig:
 
 def test_padded_training_pass_equals_the_products_prefill(shape: ZonosConfig) -> None:
     torch.manual_seed(0)
-    model = fresh(shape)
+    model = fresh(shape, REAL)
     batch = dataset.collate(make_items(shape), shape, REAL, np.random.default_rng(0), noisy=False)
     with torch.no_grad():
         passed = forward(model, batch.rows)
@@ -131,18 +132,18 @@ def test_loss_falls_and_a_stopped_run_goes_on_as_if_it_had_not(shape: ZonosConfi
         return dataset.collate(items, shape, REAL, np.random.default_rng(step))
 
     torch.manual_seed(0)
-    straight = Trainer(fresh(shape), settings(), FakeCodec())  # type: ignore[arg-type]
-    losses = [straight.update(batch(i)) for i in range(12)]
-    assert losses[-1]["cb0"] < 0.8 * losses[0]["cb0"]
+    straight = Trainer(fresh(shape, REAL), settings(), FakeCodec())  # type: ignore[arg-type]
+    losses = [straight.update(batch(i)) for i in range(8)]
+    assert losses[-1]["cb0"] < 0.9 * losses[0]["cb0"]
     torch.manual_seed(0)
-    first = Trainer(fresh(shape), settings(), FakeCodec())  # type: ignore[arg-type]
-    for i in range(6):
+    first = Trainer(fresh(shape, REAL), settings(), FakeCodec())  # type: ignore[arg-type]
+    for i in range(4):
         first.update(batch(i))
     state = first.state_dict()
     torch.manual_seed(1)
-    second = Trainer(fresh(shape), settings(), FakeCodec())  # type: ignore[arg-type]
+    second = Trainer(fresh(shape, REAL), settings(), FakeCodec())  # type: ignore[arg-type]
     second.load_state_dict(state)
-    for i in range(6, 12):
+    for i in range(4, 8):
         second.update(batch(i))
     for name, value in straight.average.items():
         torch.testing.assert_close(second.average[name], value, msg=name)
@@ -162,7 +163,7 @@ def test_guidance_rewards_looking_at_the_phoneme_being_said() -> None:
 
 def test_silent_codebooks_say_nothing_and_cost_nothing(shape: ZonosConfig) -> None:
     torch.manual_seed(0)
-    model = fresh(shape)
+    model = fresh(shape, REAL)
     with torch.no_grad():
         model.backbone.norm_f.bias.normal_()
     silence_deep(model, REAL)
@@ -175,16 +176,13 @@ def test_silent_codebooks_say_nothing_and_cost_nothing(shape: ZonosConfig) -> No
 
 def test_a_new_last_layer_of_the_speaker_encoder_keeps_what_the_model_knows(shape: ZonosConfig) -> None:
     torch.manual_seed(0)
-    model = fresh(shape)
-    x = torch.randn(50, 64)
-    old = {"lda.weight": torch.randn(128, 64), "lda.bias": torch.randn(128)}
-    new = {"lda.weight": torch.randn(128, 64), "lda.bias": torch.randn(128)}
+    model = fresh(shape, REAL)
+    old = torch.randn(300, 128)
+    new = old @ torch.randn(128, 128).T + torch.randn(128)
     module: Any = model.prefix_conditioner.conditioners[1]
-    before = module.project(x @ old["lda.weight"].T + old["lda.bias"])
-    turn_voices(model, old, new)
-    torch.testing.assert_close(
-        module.project(x @ new["lda.weight"].T + new["lda.bias"]), before, atol=1e-3, rtol=1e-3
-    )
+    before = module.project(old)
+    turn_voices(model, turn(new, old))
+    assert float((module.project(new) - before).abs().mean()) < 0.1 * float(before.std())
 
 
 def test_orthogonal_has_singular_values_near_one() -> None:
@@ -197,7 +195,7 @@ def test_exported_model_is_split_and_whole(
     shape: ZonosConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("training.export.LARGEST_FILE", 2_000_000)
-    tensors = fresh(shape).state_dict()
+    tensors = fresh(shape, REAL).state_dict()
     write_model(tensors, tmp_path)
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 2
     again = read_model(tmp_path)

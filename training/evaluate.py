@@ -11,6 +11,7 @@ from training import trial
 from training.listen import SpeakerEar, Whisper
 from training.texts import SENTENCES, WORDS, read_lines
 
+_TABLE_STARTS, _TABLE_ENDS = "<!-- table -->", "<!-- end of table -->"
 CLIP_TEXTS = (
     "Every evening the ferry brings a handful of visitors to our small harbor.",
     "They ask for directions, and I am always glad to help.",
@@ -18,7 +19,7 @@ CLIP_TEXTS = (
 )
 
 
-def run(model: str, voices: Path, quick: int, as_json: bool) -> dict[str, Any]:
+def run(model: str, voices: Path, quick: int, as_json: bool, card: bool = False) -> dict[str, Any]:
     """Measure every row and print the table.
 
     Args:
@@ -26,6 +27,7 @@ def run(model: str, voices: Path, quick: int, as_json: bool) -> dict[str, Any]:
         voices: folder of the shipped voices' clips; the first one by the checkpoint's order is the default.
         quick: at most so many sentences a row; 0 for all.
         as_json: print the numbers as JSON instead.
+        card: put the table into the README.md of the folder ``model``.
     """
     sentences = read_lines(SENTENCES)[: quick or None]
     words = read_lines(WORDS)[: quick or None]
@@ -75,7 +77,16 @@ def run(model: str, voices: Path, quick: int, as_json: bool) -> dict[str, Any]:
     finally:
         stage.close()
     print(json.dumps(found, indent=1) if as_json else table(found), flush=True)
+    if card:
+        readme = Path(model) / "README.md"
+        readme.write_text(with_table(readme.read_text(encoding="utf-8"), table(found)), encoding="utf-8")
     return found
+
+
+def with_table(card: str, rows: str) -> str:
+    """The model card with its table replaced."""
+    head, rest = card.split(_TABLE_STARTS)
+    return f"{head}{_TABLE_STARTS}\n{rows}\n{_TABLE_ENDS}{rest.split(_TABLE_ENDS)[1]}"
 
 
 def _say(line: str) -> None:

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from training import progress
 from training.config import Config
+from training.data import Shard
 from training.evaluate import CLIP_TEXTS
 from training.speakers import NAMED
-from training.teacher import Teacher
+from training.teacher import SAMPLE_RATE, Teacher
 from training.trial import record_clip
 from zonos.line import DEFAULT_MIX
 
@@ -60,9 +61,32 @@ def run(config: Config) -> Path:
     teacher = Teacher()
     for speaker in NAMED:
         record_clip(voices, teacher, speaker, CLIP_TEXTS)
+    write_card(folder, config, state)
     largest = max(path.stat().st_size for path in folder.iterdir() if path.is_file())
     print(f"export: {folder}, step {state['step']}, largest file {largest / 1e6:.1f} MB", flush=True)
     return folder
+
+
+def write_card(folder: Path, config: Config, state: dict[str, Any]) -> None:
+    """README.md from CARD.md; the table is filled in by ``evaluate --card``."""
+    shards = sorted((config.runs / "data").glob("shard-*.npz"))[: config.model.shards]
+    meta = [item for path in shards for item in Shard(path).meta]
+    warm = config.model.warm_start
+    facts = {
+        "megabytes": sum(path.stat().st_size for path in folder.glob("*.safetensors")) / 1e6,
+        "voices": ", ".join(speaker.name for speaker in NAMED),
+        "utterances": len(meta),
+        "hours": sum(item["samples"] for item in meta) / SAMPLE_RATE / 3600,
+        "real": config.codec.real_codebooks,
+        "provenance": f"{state['step']} steps of about {config.model.tokens} positions, "
+        f"{state['seconds'] / 60:.0f} minutes of work on {config.model.threads} core(s).",
+        "start": "begun from the checkpoint that was here before, which inherits the licences of its data "
+        "(see LICENCES.md, warm start)"
+        if warm
+        else "begun from random numbers",
+    }
+    card = (Path(__file__).with_name("CARD.md")).read_text(encoding="utf-8")
+    (folder / "README.md").write_text(card.format(**facts), encoding="utf-8")
 
 
 def tie_deep(tensors: dict[str, Tensor], real: int) -> dict[str, Tensor]:

@@ -21,6 +21,7 @@ from training import dataset, progress
 from training.config import Config, ModelConfig
 from training.forward import forward
 from training.muon import Muon
+from training.speaker import TURN
 from zonos.codec_mini import MiniCodec, load_mini_codec
 from zonos.config import ZonosConfig
 from zonos.model import Zonos, build
@@ -31,7 +32,8 @@ _GUIDE_WEIGHT = 0.15
 _GUIDE_SECONDS = 0.045
 _CODEBOOK_WEIGHTS = (2.0, 1.4, 1.0, 0.8)  # of the real codebooks; more of them get the last one's
 _HELD_OUT = 64
-_AVERAGE = 0.996
+_AVERAGE = 0.99
+_WARM_STEPS = 40  # orthogonal steps are of full size from the first noisy gradient on
 
 
 def run(config: Config) -> None:
@@ -87,7 +89,7 @@ def start(config: Config) -> Zonos:
     """A model to begin with: the warm start's weights where there is one, else fresh."""
     warm = config.model.warm_start
     if warm is None:
-        return fresh(ZonosConfig.from_file(config.model.shape))
+        return fresh(ZonosConfig.from_file(config.model.shape), config.codec.real_codebooks)
     model = build(ZonosConfig.from_file(warm / "config.json"), "cpu")
     tensors: dict[str, Tensor] = {}
     for path in sorted(warm.glob("model*.safetensors")):
@@ -95,20 +97,20 @@ def start(config: Config) -> Zonos:
     model.load_state_dict({name: value.float() for name, value in tensors.items()})
     if config.model.reset_deep:
         silence_deep(model, config.codec.real_codebooks)
-    if (old := warm / "speaker.safetensors").exists():
-        turn_voices(model, load_file(old), load_file(config.runs / "speaker" / "speaker.safetensors"))
+    if config.speaker.warm_start == warm:
+        turn_voices(model, load_file(config.runs / "speaker" / TURN))
     return model.float()
 
 
-def fresh(shape: ZonosConfig) -> Zonos:
-    """A model with initial weights."""
+def fresh(shape: ZonosConfig, real: int) -> Zonos:
+    """A model with initial weights; codebooks from ``real`` on carry no sound."""
     model = build(shape, "cpu")
     for name, parameter in model.named_parameters():
         if "embed" in name:
             nn.init.normal_(parameter, std=0.3)
     for name, buffer in model.named_buffers():
         nn.init.normal_(buffer, std=1.0 if "conditioners" in name else 0.0)
-    silence_deep(model, 0)
+    silence_deep(model, real)
     return model
 
 
@@ -125,20 +127,12 @@ def silence_deep(model: Zonos, real: int) -> None:
 
 
 @torch.no_grad()
-def turn_voices(model: Zonos, old: dict[str, Tensor], new: dict[str, Tensor]) -> None:
-    """Fit the speaker's projection to a new last layer of the same encoder: old vectors ~ new ones mapped."""
+def turn_voices(model: Zonos, mapping: dict[str, Tensor]) -> None:
+    """Let the speaker's projection take new vectors: old ones were about ``weight @ new + bias``."""
     names = model.prefix_conditioner.names
     projection: Any = model.prefix_conditioner.conditioners[names.index("speaker")].project
-    same = all(torch.equal(old[name], new[name]) for name in old if not name.startswith("lda."))
-    if not same or torch.equal(old["lda.weight"], new["lda.weight"]):
-        return
-    # old = A x + a, new = B x + b; then old is nearly (A B^+) (new - b) + a.
-    mapping = old["lda.weight"].double() @ torch.linalg.pinv(new["lda.weight"].double())
-    weight = projection.weight.double()
-    projection.bias.add_(
-        (weight @ (old["lda.bias"].double() - mapping @ new["lda.bias"].double())).to(projection.bias)
-    )
-    projection.weight.copy_((weight @ mapping).to(projection.weight))
+    projection.bias.add_(projection.weight @ mapping["bias"])
+    projection.weight.copy_(projection.weight @ mapping["weight"])
 
 
 class Trainer:
@@ -172,7 +166,7 @@ class Trainer:
     def update(self, batch: dataset.Batch) -> dict[str, float]:
         """One step; returns the unweighted losses."""
         began = time.monotonic()
-        factor = progress.cosine(self.done)
+        factor = progress.cosine(self.done, warm=0.0) * min(1.0, (self.step + 1) / _WARM_STEPS)
         for optimiser, lr in zip(
             self.optimisers, (self.settings.muon_lr, self.settings.adam_lr), strict=True
         ):

@@ -30,6 +30,7 @@ from zonos.resample import resampler
 
 _TRAITS = ("semitones", "low_formants", "high_formants", "tilt", "breath")
 _TRAIT_SCALE = (6.0, 0.1, 0.1, 1.3, 3.0)
+TURN = "turn.safetensors"  # see turn()
 _SHAPE = {"in_planes": 16, "num_blocks": (1, 1, 1, 1)}
 _SCALE, _MARGIN = 25.0, 0.15
 
@@ -83,8 +84,11 @@ def run(config: Config) -> None:
                 {name: m.state_dict() for name, m in modules.items()}
                 | {"classes": classes.data, "step": step + 1},
             )
-    fit_lda(encoder, *embeddings(encoder, shards, voices))
+    vectors, labels = embeddings(encoder, shards, voices)
+    old = encoder.lda(vectors).detach()
+    fit_lda(encoder, vectors, labels)
     write(encoder, folder)
+    save_file(turn(encoder.lda(vectors).detach(), old), folder / TURN)
 
 
 def start(warm: Path | None) -> zonos_speaker.SpeakerEncoder:
@@ -147,7 +151,7 @@ def am_softmax(vectors: Tensor, classes: Tensor, labels: Tensor) -> tuple[Tensor
     return F.cross_entropy(_SCALE * (cosine - margin), labels), right
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def embeddings(
     encoder: zonos_speaker.SpeakerEncoder, shards: list[Shard], voices: Voices, clips: int = 6
 ) -> tuple[Tensor, Tensor]:
@@ -162,6 +166,19 @@ def embeddings(
             )
             labels.append(label)
     return torch.stack(found), torch.tensor(labels)
+
+
+@torch.no_grad()
+def turn(new: Tensor, old: Tensor) -> dict[str, Tensor]:
+    """Least squares from new voice vectors [n, d] to what the encoder gave before, as weight and bias.
+
+    A model that begins with a warm start takes it into its speaker projection.
+    """
+    centre = new.mean(0), old.mean(0)
+    ridge = 1e-3 * len(new) * torch.eye(new.shape[1], device=new.device)
+    x, y = new - centre[0], old - centre[1]
+    weight = torch.linalg.solve(x.T @ x + ridge, x.T @ y).T
+    return {"weight": weight.cpu().contiguous(), "bias": (centre[1] - weight @ centre[0]).cpu()}
 
 
 @torch.no_grad()
