@@ -8,13 +8,16 @@ the caller's thread, for places where the device belongs to a call.
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 import uuid
 import weakref
 from collections.abc import Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from typing import Any
 
+from zonos.deadlines import DeadlineExecutor, submit_by
 from zonos.dictionary import Dictionary
 from zonos.errors import LineError
 from zonos.events import Failed
@@ -55,8 +58,8 @@ class Engine:
         self._wake = threading.Condition()
         self._closed = False
         self._runs: weakref.WeakSet[Run] = weakref.WeakSet()
-        self._preparing: Executor = _Inline() if inline else ThreadPoolExecutor(1, "zonos-prepare")
-        self._finishing: Executor = _Inline() if inline else ThreadPoolExecutor(1, "zonos-finish")
+        self._preparing: Executor = _Inline() if inline else DeadlineExecutor("zonos-prepare")
+        self._finishing: Executor = _Inline() if inline else DeadlineExecutor("zonos-finish")
         pool = plan_pool(pipeline.config, pipeline.model.dtype, pipeline.model.device, slots)
         options.setdefault("max_blocks", pool.max_blocks)
         self.loop = Loop(pipeline, slots=pool.slots, finishing=self._finishing, wake=self._notify, **options)
@@ -99,8 +102,9 @@ class Engine:
         run.on_cancel = self._notify
         self._runs.add(run)
         preparation = Preparation(self.pipeline, voices or self.voices, dictionary)
+        due = time.monotonic() if stream else math.inf
         for line in named:
-            self._preparing.submit(self._prepare, run, line, preparation)
+            submit_by(self._preparing, due, self._prepare, run, line, preparation)
         return run
 
     def preview(self, line: Line, dictionary: Dictionary | None = None) -> Preview:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import numpy as np
 import torch
 
 from zonos.blocks import OutOfBlocks
+from zonos.deadlines import submit_by
 from zonos.errors import LineError
 from zonos.events import AudioChunk, Progress, Started
 from zonos.invariance import lane_quantum as find_lane_quantum
@@ -27,6 +29,7 @@ RETRIES = 2  # new seeds for a row that lost its way, before that is reported
 REPEAT_SECONDS = 2.0  # one and the same frame for this long is no speech
 PROGRESS_FRAMES = 16  # between two progress events of a piece
 HEARD_FRAMES = 4  # between two hand-overs of a streamed piece
+MOST_MADE_WAY = 2  # times that a background row starts again for a listener
 NO_ROOM = "This line does not fit the memory that is left; make it shorter."
 
 
@@ -142,6 +145,7 @@ class Loop:
 
     def _admit(self) -> None:
         """Give free slots to the pieces whose turn it is."""
+        self._make_way()
         pieces: list[Piece] = []
         plans: list[RowPlan] = []
         while len(plans) < self.runner.free_rows:
@@ -158,6 +162,25 @@ class Loop:
             plans.append(plan)
         if plans:
             self._prefill(pieces, plans)
+
+    def _make_way(self) -> None:
+        """Listeners wait and every slot is taken: background rows that lose least start again later."""
+        lacking = self.scheduler.urgent() - self.runner.free_rows
+        while lacking > 0:
+            rows = [
+                row
+                for row, piece in enumerate(self._running)
+                if not piece.stream and piece.made_way < MOST_MADE_WAY
+            ]
+            if not rows:
+                return
+            row = min(rows, key=lambda r: self._running[r].frames)
+            piece = self._running[row]
+            piece.made_way += 1
+            self._take_out(row)
+            self._start_again(piece)
+            self.stats["made_way"] += 1
+            lacking -= 1
 
     def _plan(self, piece: Piece) -> RowPlan | None:
         """The row of a piece; None when it cannot be spoken, which is then told."""
@@ -285,7 +308,7 @@ class Loop:
             self._tell_progress(piece.take)
         if piece.stream and piece.index == 0 and piece.frames - piece.heard >= HEARD_FRAMES:
             piece.heard = piece.frames
-            self.finishing.submit(self._guarded, self._hear, piece, self.runner.codes(row, 0, piece.frames))
+            self._to_sound(self._hear, piece, self.runner.codes(row, 0, piece.frames))
 
     def _tell_progress(self, take: Take) -> None:
         expected = max(take.frames, take.request.expected_frames)
@@ -300,12 +323,12 @@ class Loop:
             return
         if flag.said_eos or (flag.ended and piece.request.limit_is_asked):
             piece.take.length_cut |= not flag.said_eos
-            self.finishing.submit(self._guarded, self._finish, piece, codes)
+            self._to_sound(self._finish, piece, codes)
         elif not self._retry(piece):
             if piece.heard:
                 piece.take.length_cut = True
                 piece.take.warnings.append("The model did not find an end; the take was cut.")
-                self.finishing.submit(self._guarded, self._finish, piece, codes)
+                self._to_sound(self._finish, piece, codes)
             else:
                 self._give_up(piece, "run_on", self._run_on_reason(piece))
 
@@ -333,6 +356,11 @@ class Loop:
             if self._running[row].take is take:
                 self._release(row)
         self._takes.discard(take)
+
+    def _to_sound(self, work: Callable[[Piece, np.ndarray], None], piece: Piece, codes: np.ndarray) -> None:
+        """Hand codes to the codec's thread; who listens comes before who does not."""
+        due = piece.due if piece.stream else math.inf
+        submit_by(self.finishing, due, self._guarded, work, piece, codes)
 
     # ---- in the finishing thread -------------------------------------------------------------
 
@@ -373,6 +401,7 @@ class Loop:
         if take.run.stream:
             rate = self.pipeline.codec.sample_rate
             take.run.emit(AudioChunk(take.run.id, take.line, take.take, take.chunk_start, samples, rate))
+            take.sent(len(samples) / rate)
         take.chunk_start += len(samples)
 
     def _done(self, take: Take) -> None:
@@ -387,4 +416,3 @@ def is_out_of_memory(error: BaseException) -> bool:
         return True
     text = str(error).lower()
     return isinstance(error, RuntimeError) and ("out of memory" in text or "can't allocate memory" in text)
-

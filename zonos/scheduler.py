@@ -1,6 +1,7 @@
 """Which waiting piece gets the next free slot.
 
-Fair between owners: the owner with the fewest rows in the batch comes first, then the run with the
+Streams come before the rest; a listener who is about to run dry comes before all others. Fair
+between owners: the owner with the fewest rows in the batch comes first, then the run with the
 fewest. Within a run, first pieces come before second ones, so that short lines do not wait for the whole of
 a long text; among equals the longest starts first, so that no long piece is left over at the end.
 Streamed pieces come in the order in which they are heard.
@@ -10,6 +11,8 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
@@ -18,14 +21,35 @@ from typing import Generic, Protocol, TypeVar
 class Waiting(Protocol):
     """What the scheduler must know of a piece."""
 
-    owner: str
-    run: str
-    stream: bool
-    order: int  # place among the pieces of its take
-    expected_frames: int
+    @property
+    def owner(self) -> str:
+        """Whose it is."""
+        ...
+
+    @property
+    def run(self) -> str:
+        """Its run."""
+        ...
+
+    @property
+    def stream(self) -> bool:
+        """Whether somebody listens while it is made."""
+        ...
+
+    @property
+    def order(self) -> int:
+        """Place among the pieces of its take."""
+        ...
+
+    @property
+    def expected_frames(self) -> int:
+        """Its estimate."""
+        ...
 
 
 T = TypeVar("T", bound=Waiting)
+
+DRY_SECONDS = 3.0  # a listener with less sound ahead is served before all others
 
 
 class Scheduler(Generic[T]):
@@ -54,11 +78,21 @@ class Scheduler(Generic[T]):
         for (owner, _), count in self._running.items():
             owners[owner] += count
 
-        def turn(key: tuple[str, str]) -> tuple[bool, int, int, int, int]:
+        dry_by = time.monotonic() + DRY_SECONDS
+
+        def turn(key: tuple[str, str]) -> tuple[bool, float, int, int, int, int]:
             owner, _ = key
-            (kind, _), ticket, _ = self._queues[key][0]
+            _, ticket, piece = self._queues[key][0]
+            dry = piece.due if piece.stream and piece.playing and piece.due < dry_by else math.inf
             # A stream's listener waits; everything else is background.
-            return (kind != 0, owners[owner], self._served.get(owner, 0), self._running[key], ticket)
+            return (
+                not piece.stream,
+                dry,
+                owners[owner],
+                self._served.get(owner, 0),
+                self._running[key],
+                ticket,
+            )
 
         key = min(self._queues, key=turn)
         piece = heapq.heappop(self._queues[key])[2]
@@ -67,6 +101,14 @@ class Scheduler(Generic[T]):
         self._running[key] += 1
         self._served[key[0]] = next(self._ticket)
         return piece
+
+    def urgent(self) -> int:
+        """Waiting pieces of listeners who have nothing to hear, or soon will not."""
+        dry_by = time.monotonic() + DRY_SECONDS
+        heads = (queue[0][2] for queue in self._queues.values())
+        return sum(
+            piece.due < dry_by if piece.playing else piece.order == 0 for piece in heads if piece.stream
+        )
 
     def left(self, piece: T) -> None:
         """A piece that ran is out of the batch."""

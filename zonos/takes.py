@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,7 @@ class Piece:
     frames: int = 0  # decoded so far
     heard: int = 0  # frames sent on for streaming
     told: int = 0  # frames at the last progress event
+    made_way: int = 0  # times it gave its row to a listener
     seeds: list[int] = field(default_factory=list)  # of earlier attempts
 
     @property
@@ -105,6 +107,16 @@ class Piece:
     def stream(self) -> bool:
         """Whether somebody listens while it is made."""
         return self.take.run.stream
+
+    @property
+    def due(self) -> float:
+        """See ``Take.due``."""
+        return self.take.due
+
+    @property
+    def playing(self) -> bool:
+        """Whether its listener has heard something already."""
+        return self.take.heard_at is not None
 
     @property
     def order(self) -> int:
@@ -163,6 +175,9 @@ class Take:
         self.warnings = list(ready.warnings)
         self.codes: dict[int, np.ndarray] = {}
         self.chunk_start = 0  # samples streamed
+        self.asked_at = time.monotonic()
+        self.heard_at: float | None = None  # when the first chunk left
+        self.heard_seconds = 0.0  # of sound that left
         seeds = [self.seed, *(derive_seed(self.seed, "piece", i) for i in range(1, len(self.request.pieces)))]
         self.pieces = [Piece(self, i, seed) for i, seed in enumerate(seeds)]
         self.audio: TakeAudio | None = None  # made when the first codes come
@@ -172,6 +187,18 @@ class Take:
     def request(self) -> Request:
         """What is to be spoken."""
         return self.ready.request
+
+    @property
+    def due(self) -> float:
+        """When its listener, who plays what comes, runs dry (monotonic clock); he is waiting already
+        before the first sound."""
+        return self.asked_at if self.heard_at is None else self.heard_at + self.heard_seconds
+
+    def sent(self, seconds: float) -> None:
+        """A chunk left for its listener."""
+        if self.heard_at is None:
+            self.heard_at = time.monotonic()
+        self.heard_seconds += seconds
 
     @property
     def frames(self) -> int:
