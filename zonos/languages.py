@@ -170,7 +170,7 @@ def _script(letter: str) -> str:
     """First word of the character's name; marks that every script shares have none."""
     name = unicodedata.name(letter, "")
     first = name.split(" ")[0]
-    if first in {"MODIFIER", "FEMININE", "MASCULINE", "SUPERSCRIPT", "MICRO"}:
+    if first in {"MODIFIER", "FEMININE", "MASCULINE", "SUPERSCRIPT", "MICRO", "MATHEMATICAL"}:
         return ""
     if first in {"FULLWIDTH", "HALFWIDTH"}:
         return name.split(" ")[1]

@@ -6,12 +6,14 @@
 | ``[pause 0.5s]`` ``[pause 500ms]`` ``[pause]`` | that much silence (0.5 s where none is given) |
 | ``[wait, 5s]`` ``[break 1s]`` ``[silence: 2 s]`` | the same                                     |
 | ``<break time="500ms"/>``                    | the same                                       |
-| ``[anything else]``                          | left out, with a warning that names it         |
+| ``[anything else]``, ``{anything}``          | left out, with a warning that names it         |
+| ``(laughs)``, ``*sighs*``                    | read aloud as words, with a warning            |
 | ``[words](https://…)``, ``**words**``, ``# words`` | Markdown: the words alone                |
-| ``<speak>`` and other tags                   | left out, with a warning; the words inside stay |
+| ``<speak>``, ``<|start|>``, ``<#0.5#>`` and other tags | left out, with a warning; the words inside stay |
 | ``&amp;`` and other entities                 | the character they stand for                   |
 | ``https://example.com/a``, ``me@example.com`` | read aloud: "example dot com slash a", with a warning |
 | emoji, ``:-)``, pictures such as ``★``       | left out, with a warning (``©`` ``™`` ``°`` stay) |
+| letters in disguise: ``𝓗𝓮𝓵𝓵𝓸``, ``ʜɪ``, ``①``, ``㎏`` | the plain letters and digits          |
 | control and direction marks, byte-order mark | left out                                       |
 
 A pause is at most 30 s; a longer one is shortened with a warning.
@@ -23,6 +25,7 @@ import html
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import cache
 
 from zonos.locales import address_words
 
@@ -55,8 +58,9 @@ Segment = Words | Ipa | Pause
 
 _IPA = r"\[\[(?P<ipa>[^\[\]]*)\]\]"
 _LINK = r"\[(?P<link>[^\[\]\n]{1,200})\]\((?:https?:|mailto:|[/#.])[^()\s]{0,500}\)"
-_BRACKET = r"\[(?P<bracket>[^\[\]\n]{0,200})\]"
-_TAG = r"<(?P<tag>/?[A-Za-z][^<>]{0,500}|!--.{0,2000}?--|[!?][A-Za-z][^<>]{0,500})>"
+_BRACKET = r"\[(?P<bracket>[^\[\]\n]{0,200})\]|\{(?P<brace>[^{}\n]{0,200})\}"
+_CONTROL = r"[|#][^<>\n]{1,100}[|#]"  # what language models and other speech programs put among words
+_TAG = rf"<(?P<tag>/?[A-Za-z][^<>]{{0,500}}|!--.{{0,2000}}?--|[!?][A-Za-z][^<>]{{0,500}}|{_CONTROL})>"
 _MARK = re.compile(f"{_IPA}|{_LINK}|{_BRACKET}|{_TAG}", re.DOTALL)
 _PAUSE = re.compile(
     r"(?:pause|wait|break|silence)(?:[\s,:=]*(?P<number>\d+(?:[.,]\d+)?|[.,]\d+)\s*"
@@ -88,17 +92,19 @@ def _segment(match: re.Match[str], warnings: list[str]) -> Segment:
         return Ipa(" ".join(match.group("ipa").split()))
     if match.group("link") is not None:
         return Words(match.group("link"))
-    if match.group("bracket") is not None:
-        return _bracket(match.group("bracket"), warnings)
+    if match.group("tag") is None:
+        return _bracket(match, warnings)
     return _tag(match.group("tag"), warnings)
 
 
-def _bracket(inside: str, warnings: list[str]) -> Segment:
+def _bracket(match: re.Match[str], warnings: list[str]) -> Segment:
+    inside = match.group("bracket") if match.group("brace") is None else match.group("brace")
     found = _PAUSE.fullmatch(inside.strip())
     if found:
         return _pause(found.group("number"), found.group("unit"), warnings)
     warnings.append(
-        f"[{inside}] is not a mark this studio knows and is left out. Known: [pause 0.5s] and [[phonemes]]; "
+        f"{match.group()} is not a mark this studio knows and is left out. "
+        "Known: [pause 0.5s] and [[phonemes]]; "
         "use round brackets for words that should be spoken."
     )
     return Words(" ")
@@ -164,6 +170,19 @@ _FULLWIDTH = {
     for code in range(block[0], block[1] + 1)
 }
 _SPACED_DASH = re.compile("(?<=\\s)(?:[\u2012\u2013\u2015]|--)(?=\\s)")
+# Fancy letters of chats, which eSpeak would spell as "letter one d four d"; circled numbers; units in one sign.
+_DISGUISED = re.compile(
+    "[\u1d00-\u1d22\u0262\u026a\u0274\u0276\u0280\u028f\u0299\u029c\u029f\ua730\ua731\u2460-\u24ea\u3200-\u33ff\U0001d400-\U0001d7ff]"
+)
+_SMALL_CAPITAL = "LATIN LETTER SMALL CAPITAL "
+# Directions to an actor, as scripts in English hold them.
+_CUE = re.compile(r"\((?P<cue>[^()\n]{1,40})\)|(?<![\w*])\*(?P<starred>[^*\n]{1,40})\*(?![\w*])")
+_ACT = re.compile(
+    r"(?:(?:long|short|brief|soft|softly|heavy|nervous)\s+)?"
+    r"(?:pauses?|beat|silence|(?:laugh|chuckl|giggl|sigh|gasp|cough|sniff|sob|whisper|shout|scream|groan|yawn|cry)"
+    r"(?:s|es|ing|ter)?|clears? throat|cries|inhales?|exhales?)(?:\s+\S+){0,2}",
+    re.IGNORECASE,
+)
 
 
 def clean(text: str, language: str) -> tuple[str, list[str]]:
@@ -175,9 +194,28 @@ def clean(text: str, language: str) -> tuple[str, list[str]]:
     warnings: list[str] = []
     visible = unicodedata.normalize("NFC", _ENTITY.sub(lambda match: html.unescape(match.group()), text))
     visible = _INVISIBLE.sub("", _NEWLINE.sub("\n", visible)).translate(_FULLWIDTH)
+    visible = _DISGUISED.sub(lambda match: _plain_letter(match.group()), visible)
+    warnings += _cues(visible)
     visible = _LINE_MARK.sub(_end_item, _EMPHASIS.sub(r"\2", visible))
     spoken = _ADDRESS.sub(lambda match: _address(match.group(), language, warnings), visible)
     return _BLANK.sub(" ", _SPACED_DASH.sub("—", _without_smileys(spoken, warnings))), warnings
+
+
+@cache
+def _plain_letter(letter: str) -> str:
+    name = unicodedata.name(letter, "")
+    bare = name.removeprefix(_SMALL_CAPITAL)
+    if bare != name and len(bare) == 1:
+        return bare.lower()
+    return unicodedata.normalize("NFKC", letter).replace("m2", "m²").replace("m3", "m³")
+
+
+def _cues(text: str) -> list[str]:
+    return [
+        f"{match.group()} is read aloud, as words are. Leave it out, or write [pause 0.5s] for a silence."
+        for match in _CUE.finditer(text)
+        if _ACT.fullmatch((match.group("cue") or match.group("starred")).strip())
+    ]
 
 
 def _end_item(match: re.Match[str]) -> str:

@@ -1,0 +1,72 @@
+"""Hard inputs, "Text and language": siblings of the public reports that failed here once.
+
+The rows themselves are in ``test_text_cases.py``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from zonos.text import Spoken, prepare
+
+
+def say(text: str, language: str = "en-us") -> Spoken:
+    return prepare(text, language, max_piece_phonemes=200)
+
+
+@pytest.mark.parametrize(
+    ("text", "normalised"),
+    [
+        ("Wait {pause 1s} here", "Wait here"),
+        ("Hello {name}!", "Hello !"),
+        ("{{greeting}} and ${sum}", "{ } and $"),
+        ("<|im_start|>user hello<|im_end|>", "user hello"),
+        ("Wait <#0.5#> here", "Wait here"),
+        ("[S1] Hello", "Hello"),
+        ("{laughs} Hello", "Hello"),
+    ],
+)
+def test_marks_of_other_programs_are_not_read_aloud(text: str, normalised: str) -> None:
+    """Row 'Hello [wait, 5s] World': unknown tags are left out with a warning, pauses are pauses."""
+    spoken = say(text)
+    assert spoken.normalised == normalised
+    assert spoken.warnings or "pause" in text
+
+
+def test_a_pause_in_braces_is_a_pause() -> None:
+    assert [piece.gap_after for piece in say("Wait {pause 1s} here").pieces] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "cue", ["(laughs)", "*sighs*", "(pause)", "(long pause)", "*clears throat*", "(laughing softly)"]
+)
+def test_directions_are_read_with_a_warning(cue: str) -> None:
+    """Row 'Hello [wait, 5s] World': brackets of other kinds are words, and that is said."""
+    spoken = say(f"Well {cue} yes.")
+    assert [cue in warning for warning in spoken.warnings] == [True]
+
+
+@pytest.mark.parametrize("words", ["(really)", "*very*", "(he paused)", "(see page 3)", "(crystal clear)"])
+def test_plain_brackets_and_emphasis_need_no_warning(words: str) -> None:
+    assert say(f"It was {words} good.").warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "normalised"),
+    [
+        ("𝓗𝓮𝓵𝓵𝓸 𝐖𝐨𝐫𝐥𝐝", "en-us", "Hello World"),
+        ("ʜᴇʟʟᴏ ᴛʜᴇʀᴇ", "en-us", "hello there"),
+        ("𝟛 ㎏ ①", "en-us", "three kilograms one"),
+        ("5 ㎡", "de", "5 Quadratmeter"),
+        ("Ｈｅｌｌｏ", "en-us", "Hello"),
+    ],
+)
+def test_letters_in_disguise_are_letters(text: str, language: str, normalised: str) -> None:
+    """Row 'chat text with smileys among words': eSpeak spelled these as "letter one d four d"."""
+    spoken = say(text, language)
+    assert spoken.normalised == normalised
+    assert spoken.warnings == ()
+
+
+def test_given_phonemes_are_no_letters_in_disguise() -> None:
+    assert say("[[hɪ ʀʏ]]").phonemes == "hɪ ʀʏ"
