@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engines import mini
 from live_server import VOICES, Running, Serve, listening
 from waiting import until
 
-from zonos.engine import Engine, load
+from zonos.engine import Engine
 from zonos.server import Settings
 from zonos.voices import VoiceFolder
 
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Engine]:
-    with load("mini", device="cpu", voices=VoiceFolder([VOICES])) as engine:
+    with Engine(mini(), voices=VoiceFolder([VOICES])) as engine:
         yield engine
 
 
