@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from ui import listen
 from ui.edits import NOT_EDITABLE
 from ui.limits import Limits
 from ui.settings_help import described
@@ -28,4 +29,5 @@ def about(limits: Limits) -> dict[str, Any]:
         "fields": [name for name in Line.model_fields if name not in NOT_EDITABLE],
         "limits": asdict(limits),
         "settings": described(),
+        "listens": listen.model_folder() is not None,
     }

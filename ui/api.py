@@ -18,10 +18,12 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ui import archive, changes, edits, projects, takes, uploads
+from ui import archive, changes, edits, projects
 from ui.about import about
 from ui.api_script import ScriptApi
-from ui.http import Form, Handler, Problem, check_length, json_of, said, token_of
+from ui.api_takes import TakesApi
+from ui.api_voices import VoicesApi
+from ui.http import Form, Handler, Problem, json_of, said, token_of
 from ui.limits import Limits
 from ui.runs import Runs, Which
 from ui.store import Store
@@ -75,13 +77,14 @@ class Api:
             ("POST", "/studio/run", self.run),
             ("POST", "/studio/stop", self.stop),
             ("POST", "/studio/project", self.project),
-            ("POST", "/studio/voices", self.voices),
-            ("GET", "/studio/take/{token}/{take}.wav", self.take),
-            ("GET", "/studio/peaks/{take}", self.peaks),
             ("GET", "/studio/project/{token}.zip", self.archive),
         ]
         own: list[BaseRoute] = [Route(path, said(call), methods=[method]) for method, path, call in table]
-        more = ScriptApi(self.store, self.limits).routes()
+        more = [
+            *ScriptApi(self.store, self.limits).routes(),
+            *TakesApi(self.store).routes(),
+            *VoicesApi(self.store, self.runs.engines, self.limits).routes(),
+        ]
         return [*own, *more, Mount("/studio/static", StaticFiles(directory=STATIC))]
 
     async def about(self, request: Request) -> Response:
@@ -134,53 +137,6 @@ class Api:
 
         await run_in_threadpool(work)
         return JSONResponse({})
-
-    async def voices(self, request: Request) -> Response:
-        """A clip that was dropped on a row or picked there becomes a voice."""
-        check_length(request, self.limits.upload_bytes)
-        token = token_of(request)
-        async with request.form(max_files=1, max_fields=4) as form:
-            clip = form.get("clip")
-            if clip is None or isinstance(clip, str):
-                raise Problem(400, "No clip arrived; choose a file again.")
-            name = str(form.get("name") or Path(clip.filename or "").stem)
-            consent = form.get("consent") == "yes"
-            voice = await run_in_threadpool(
-                uploads.voice_from_upload, self.store, token, clip.file, clip.filename or "", name, consent
-            )
-        return JSONResponse(voice)
-
-    async def take(self, request: Request) -> Response:
-        """A take's audio, with ranges."""
-        token, take_id = request.path_params["token"], request.path_params["take"]
-
-        def find() -> Path:
-            with self.store.transaction() as db:
-                projects.get(db, token)
-                found = takes.get(db, token, take_id)
-            if found is None:
-                raise Problem(404, "That take is not in this project.")
-            return takes.folder(self.store, token) / str(found["file"])
-
-        path = await run_in_threadpool(find)
-        if not path.is_file():
-            raise Problem(404, "The file of this take is gone from the disk; generate the line again.")
-        headers = {"cache-control": "private, max-age=31536000, immutable"}
-        return FileResponse(path, media_type="audio/wav", headers=headers)
-
-    async def peaks(self, request: Request) -> Response:
-        """The outline of a take's waveform, one byte a point."""
-        token, take_id = token_of(request), request.path_params["take"]
-
-        def find() -> bytes:
-            with self.store.transaction() as db:
-                projects.get(db, token)
-                found = takes.get(db, token, take_id)
-            if found is None:
-                raise Problem(404, "That take is not in this project.")
-            return bytes(found["peaks"] or b"")
-
-        return Response(await run_in_threadpool(find), media_type="application/octet-stream")
 
     async def archive(self, request: Request) -> Response:
         """The whole project as a zip."""

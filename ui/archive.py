@@ -13,34 +13,24 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from ui import library, lines, projects, sample, takes, words
 from ui.limits import Limits
 from ui.projects import Project, Settings
 from ui.recipes import Recipes
 from ui.store import Store
-from ui.uploads import examined
+from ui.voice_archive import ArchivedVoice, ArchiveError, Part, pack_voice, take_voice, unpack
 from zonos.errors import LineError
 from zonos.line import Line
 
 KIND: Literal["zonos-studio-project"] = "zonos-studio-project"
 CONTENT = "project.json"
 MAX_CONTENT_BYTES = 64 * 2**20
-MAX_AUDIO_BYTES = 300 * 2**20
 _TAKE_FILE = re.compile(r"takes/[a-f0-9]{32}\.wav")
-_CLIP_FILE = re.compile(r"clips/[a-f0-9]{32}\.[a-z0-9]{1,5}")
 
 
-class ArchiveError(Exception):
-    """The zip is not a project; the message is a sentence for the page."""
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class ArchivedTake(_Part):
+class ArchivedTake(Part):
     """One take; ``file`` is its place in the zip."""
 
     file: Annotated[str, Field(pattern=_TAKE_FILE.pattern + "$")]
@@ -56,7 +46,7 @@ class ArchivedTake(_Part):
     warnings: list[str]
 
 
-class ArchivedLine(_Part):
+class ArchivedLine(Part):
     """One row."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9]{6,24}$")]
@@ -64,25 +54,10 @@ class ArchivedLine(_Part):
     note: Annotated[str, Field(max_length=2000)] = ""
     slot: tuple[float, float] | None = None
     ticked: bool = False
-    takes: list[ArchivedTake] = []
+    takes: list[ArchivedTake] = Field(default_factory=list)
 
 
-class ArchivedClip(_Part):
-    """One clip of a voice."""
-
-    file: Annotated[str, Field(pattern=_CLIP_FILE.pattern + "$")]
-    title: str
-
-
-class ArchivedVoice(_Part):
-    """A voice that the project's lines use."""
-
-    name: str
-    consent: bool
-    clips: list[ArchivedClip]
-
-
-class ArchivedProject(_Part):
+class ArchivedProject(Part):
     """What ``project.json`` holds."""
 
     kind: Literal["zonos-studio-project"]
@@ -127,7 +102,7 @@ def read_archive(store: Store, source: Path, shelf: str, limits: Limits) -> Proj
                 names = {take.file for line in content.lines for take in line.takes}
                 names |= {clip.file for voice in content.voices for clip in voice.clips}
                 for name in names:
-                    _unpack(archive, name, unpacked)
+                    unpack(archive, name, unpacked)
                 return _insert(store, content, unpacked, shelf)
             finally:
                 shutil.rmtree(unpacked, ignore_errors=True)
@@ -141,7 +116,7 @@ def _content(
     files: dict[str, Path] = {}
     rows = lines.every(db, project.token)
     archived = [_line(store, db, project, row, files) for row in rows]
-    voices = [_voice(store, db, project.shelf, voice, files) for voice in _voices(db, project, rows)]
+    voices = [pack_voice(store, db, project.shelf, voice, files) for voice in _voices(db, project, rows)]
     content = ArchivedProject(
         kind=KIND,
         name=project.name,
@@ -185,18 +160,6 @@ def _voices(db: sqlite3.Connection, project: Project, rows: Iterable[lines.Row])
     return [voice for voice in library.described(db, project.shelf) if voice["name"].casefold() in used]
 
 
-def _voice(
-    store: Store, db: sqlite3.Connection, shelf: str, voice: dict[str, Any], files: dict[str, Path]
-) -> ArchivedVoice:
-    clips = []
-    for clip in library.clips(db, shelf, voice["name"]):
-        path = store.clips / clip["file"]
-        name = f"clips/{clip['hash']}{path.suffix}"
-        files[name] = path
-        clips.append(ArchivedClip(file=name, title=clip["title"]))
-    return ArchivedVoice(name=voice["name"], consent=voice["consent"], clips=clips)
-
-
 def _checked(archive: zipfile.ZipFile, limits: Limits) -> ArchivedProject:
     try:
         info = archive.getinfo(CONTENT)
@@ -221,24 +184,11 @@ def _checked(archive: zipfile.ZipFile, limits: Limits) -> ArchivedProject:
     return content
 
 
-def _unpack(archive: zipfile.ZipFile, name: str, folder: Path) -> None:
-    """Names were checked against a pattern, so that none leads out of the folder."""
-    try:
-        info = archive.getinfo(name)
-    except KeyError as error:
-        raise ArchiveError(f"This project is damaged: {name} is missing.") from error
-    if info.file_size > MAX_AUDIO_BYTES:
-        raise ArchiveError(f"This project is damaged: {name} is too large.")
-    target = folder / Path(name).name
-    with archive.open(info) as source, target.open("wb") as file:
-        shutil.copyfileobj(source, file)
-
-
 def _insert(store: Store, content: ArchivedProject, unpacked: Path, shelf: str) -> Project:
     with store.transaction() as db:
         project = projects.create(store, content.name, shelf, content.settings)
         renamed = {
-            voice.name.casefold(): _take_voice(store, db, shelf, voice, unpacked) for voice in content.voices
+            voice.name.casefold(): take_voice(store, db, shelf, voice, unpacked) for voice in content.voices
         }
         words.write(db, project.token, content.words)
         for index, archived in enumerate(content.lines):
@@ -247,20 +197,6 @@ def _insert(store: Store, content: ArchivedProject, unpacked: Path, shelf: str) 
                 line = line.model_copy(update={"voice": renamed.get(line.voice.casefold(), line.voice)})
             _insert_line(store, db, project, archived, line, 1024.0 * (index + 1), unpacked)
         return projects.get(db, project.token)
-
-
-def _take_voice(
-    store: Store, db: sqlite3.Connection, shelf: str, voice: ArchivedVoice, unpacked: Path
-) -> str:
-    """Use the shelf's voice where it is the same one; else add it, under a free name if need be."""
-    name = library.voice_name(voice.name)
-    wanted = {Path(clip.file).stem for clip in voice.clips}
-    have = {clip["hash"] for clip in library.clips(db, shelf, name)}
-    if have == wanted:
-        return name
-    clips = [examined(unpacked / Path(clip.file).name, clip.title) for clip in voice.clips]
-    free = library.free_name(db, shelf, name)
-    return library.add(store, shelf, free, clips, consent=voice.consent)
 
 
 def _insert_line(
@@ -280,7 +216,7 @@ def _insert_line(
     lines.insert(db, project.token, line_id, line, recipe, position, revision)
     lines.annotate(db, project.token, line_id, archived.slot, archived.note)
     lines.set_ticked(db, project.token, [line_id], archived.ticked, revision)
-    before = lines.recipe_hash(Line.model_validate(archived.fields), "")
+    before = _named_recipe(archived.fields)
     for take in archived.takes:
         source = unpacked / Path(take.file).name
         take_id = uuid.uuid4().hex
@@ -288,7 +224,7 @@ def _insert_line(
         shutil.copyfile(source, target)
         outline = takes.peaks_of(_sound(target))
         # Voices may lie under another name here, so hashes of the old place mean nothing.
-        same = lines.recipe_hash(Line.model_validate(take.fields), "") == before
+        same = _named_recipe(take.fields) == before
         made = takes.NewTake(
             id=take_id,
             line=line_id,
@@ -303,6 +239,12 @@ def _insert_line(
         takes.add(db, project.token, made)
         if take.starred:
             takes.star(db, project.token, take_id, True)
+
+
+def _named_recipe(fields: dict[str, Any]) -> str:
+    """A recipe that knows voices by name, as all a zip can tell."""
+    line = Line.model_validate(fields)
+    return lines.recipe_hash(line, f"{line.voice}, {line.prefix_audio}")
 
 
 def _sound(path: Path) -> np.ndarray:

@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from ui import archive, library, projects
+from ui import library, projects
 from ui.store import StorageError
-from zonos.errors import LineError, ScriptError
+from ui.voice_archive import ArchiveError
+from zonos.errors import CheckpointError, LineError, ScriptError
 
 TOKEN_HEADER = "x-studio-project"
 MAX_JSON_BYTES = 8 * 2**20
@@ -45,9 +46,9 @@ def said(call: Handler) -> Handler:
             return _problem(problem.status, str(problem))
         except projects.UnknownProject as error:
             return _problem(404, str(error))
-        except (library.VoiceError, archive.ArchiveError, ScriptError, LineError) as error:
+        except (library.VoiceError, ArchiveError, ScriptError, LineError) as error:
             return _problem(400, str(error))
-        except StorageError as error:
+        except (StorageError, CheckpointError) as error:
             return _problem(503, str(error))
 
     return answer

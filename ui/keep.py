@@ -7,11 +7,14 @@ import uuid
 from ui import lines, takes
 from ui.projects import Project
 from ui.store import Store
+from ui.verdict import faults
 from zonos.events import Speech
 from zonos.line import Line
 
 
-def keep_take(store: Store, project: Project, line: Line, recipe: str, speech: Speech) -> takes.NewTake:
+def keep_take(
+    store: Store, project: Project, line: Line, recipe: str, speech: Speech, expected: float = 0.0
+) -> takes.NewTake:
     """Write the audio and describe the take; its row is not written yet.
 
     Raises:
@@ -34,6 +37,6 @@ def keep_take(store: Store, project: Project, line: Line, recipe: str, speech: S
         fields=lines.stored(line),
         recipe=recipe,
         detail=speech.recipe,
-        warnings=speech.warnings,
+        warnings=(*speech.warnings, *faults(speech.samples, speech.sample_rate, expected)),
         peaks=takes.peaks_of(speech.samples),
     )

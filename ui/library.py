@@ -139,6 +139,37 @@ def remove(store: Store, shelf: str, name: str) -> None:
         changed(db, shelf)
 
 
+def remove_clip(db: sqlite3.Connection, shelf: str, name: str, content: str) -> None:
+    """Take one clip out of a voice of several.
+
+    Raises:
+        VoiceError: it is the last one.
+    """
+    if len(clips(db, shelf, name)) < 2:
+        raise VoiceError("This is the only clip of the voice; remove the voice instead.")
+    db.execute("DELETE FROM clips WHERE shelf = ? AND voice = ? AND hash = ?", (shelf, name, content))
+    changed(db, shelf)
+
+
+def rename(db: sqlite3.Connection, shelf: str, name: str, new_name: str) -> str:
+    """Give a voice another name; the lines that use it follow.
+
+    Raises:
+        VoiceError: no such voice, no usable name, or the name is taken.
+    """
+    new_name = voice_name(new_name)
+    taken = {known.casefold() for known in names(db, shelf)}
+    if name.casefold() not in taken:
+        raise VoiceError(f"There is no voice {name!r} (any more).")
+    if new_name.casefold() in taken - {name.casefold()}:
+        raise VoiceError(f"There is a voice {new_name!r} already; choose another name.")
+    db.execute("UPDATE voices SET name = ?, sample = 0 WHERE shelf = ? AND name = ?", (new_name, shelf, name))
+    for (token,) in db.execute("SELECT token FROM projects WHERE shelf = ?", (shelf,)).fetchall():
+        recipes.rename_voice(db, token, name, new_name)
+    changed(db, shelf)
+    return new_name
+
+
 def free_name(db: sqlite3.Connection, shelf: str, wanted: str) -> str:
     """``wanted``, with a number behind it when that name is taken."""
     name, number = voice_name(wanted), 2

@@ -13,8 +13,9 @@ from typing import Any
 from ui import takes
 from zonos.line import Line
 
-# A row's own name, its number of takes and its seed do not change how the words are spoken.
-NOT_IN_RECIPE = frozenset({"id", "name", "takes", "seed"})
+# A row's own name, its number of takes and its seed do not change how the words are spoken; of a voice
+# its clips count, not what it is called.
+NOT_IN_RECIPE = frozenset({"id", "name", "takes", "seed", "voice", "prefix_audio"})
 SMALLEST_GAP = 1e-6
 
 
@@ -48,7 +49,7 @@ def recipe_hash(line: Line, voice_content: str, respelled: str = "") -> str:
     """Everything that decides how a line sounds, but for seed and model.
 
     Args:
-        voice_content: hash over the clips of the line's voice.
+        voice_content: what the line's voices are made of.
         respelled: the text as the dictionary says it, empty where it says nothing.
     """
     fields = {name: value for name, value in stored(line).items() if name not in NOT_IN_RECIPE}

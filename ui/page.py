@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from ui import help as help_tab
-from ui import models, project_tab, projects
+from ui import dictionary_tab, models, project_tab, projects, voice_tab, words
 from ui.api import Api
 from ui.cleanup import clean
 from ui.engines import Engines, load_engine
@@ -65,11 +65,15 @@ def build(studio: Studio) -> gr.Blocks:
         with gr.Tabs():
             with gr.Tab("Script"):
                 create_table()
+            with gr.Tab("Voices"):
+                voice_tab.create(studio.store, token)
+            with gr.Tab("Dictionary"):
+                spellings = dictionary_tab.create(studio.store, token)
             with gr.Tab("Projects"):
                 listed, switches = project_tab.create(studio.store, studio.limits, token)
             with gr.Tab("Help"):
                 help_tab.create()
-        shown = [token, top.name, top.model, top.note, listed]
+        shown = [token, top.name, top.model, top.note, listed, spellings]
         arrive = _open(studio.store)
         events = [page.load(arrive, token, shown, show_progress="hidden")]
         events += [switch.then(arrive, token, shown, show_progress="hidden") for switch in switches]
@@ -119,6 +123,7 @@ def _open(store: Store) -> Callable[[str], tuple[Any, ...]]:
         project = project_tab.open_or_sample(store, value)
         with store.transaction() as db:
             listed = projects.siblings(db, project)
+            spellings = words.every(db, project.token)
         chosen = project.settings.model
         return (
             project.token,
@@ -126,6 +131,7 @@ def _open(store: Store) -> Callable[[str], tuple[Any, ...]]:
             chosen,
             models.note(chosen),
             gr.update(choices=listed, value=project.token),
+            dictionary_tab.cells(spellings),
         )
 
     return opened

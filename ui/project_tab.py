@@ -11,6 +11,7 @@ from ui import archive, library, projects, sample
 from ui.duplicate import duplicate
 from ui.limits import Limits
 from ui.store import StorageError, Store
+from ui.voice_archive import ArchiveError
 
 DOWNLOAD = """async (token) => {
   const studio = await window.studioReady;
@@ -70,8 +71,9 @@ def create(store: Store, limits: Limits, token: gr.BrowserState) -> tuple[gr.Dro
             shelf = projects.get(db, value).shelf
         try:
             return archive.read_archive(store, Path(path), shelf, limits).token
-        except (archive.ArchiveError, library.VoiceError, StorageError) as error:
-            raise gr.Error(str(error), print_exception=False) from error
+        except (ArchiveError, library.VoiceError, StorageError) as error:
+            gr.Warning(str(error))
+            return value
 
     quiet: dict[str, Any] = {"show_progress": "hidden"}
     switches = [
@@ -80,7 +82,7 @@ def create(store: Store, limits: Limits, token: gr.BrowserState) -> tuple[gr.Dro
         copy.click(lambda value: duplicate(store, value).token, token, token),
         delete.click(remove, token, [token, deleted, undo], **quiet),
         undo.click(bring_back, deleted, [token, undo], **quiet),
-        load.upload(unpack, [token, load], token),
+        load.upload(unpack, [token, load], token, **quiet),
     ]
     export.click(None, token, None, js=DOWNLOAD)
     return listed, switches

@@ -5,6 +5,7 @@ A take keeps the hash it was made with; where the line's present hash is another
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from functools import cache
 
@@ -34,8 +35,11 @@ class Recipes:
 
     def of(self, line: Line) -> str:
         """Hash of all that decides how the line sounds, but for seed and model."""
-        clips = [self._voice(name.casefold()) for name in (line.voice, line.prefix_audio) if name]
+        clips = [self._made_of(name) for name in (line.voice, line.prefix_audio)]
         return lines.recipe_hash(line, ";".join(clips), self._respelled(line))
+
+    def _made_of(self, name: str | None) -> str:
+        return (self._voice(name.casefold()) or f"unknown {name.casefold()}") if name else ""
 
     def _respelled(self, line: Line) -> str:
         try:
@@ -55,3 +59,21 @@ def refresh(db: sqlite3.Connection, project: Project, revision: int) -> int:
             lines.rewrite(db, project.token, row.id, row.line, recipe, revision)
             changed += 1
     return changed
+
+
+def rename_voice(db: sqlite3.Connection, token: str, old: str, new: str) -> None:
+    """Lines and takes follow a voice's new name: it sounds as before, so nothing is "changed since"."""
+    for table, key in (("lines", "id"), ("takes", "id")):
+        for row in db.execute(f"SELECT {key}, fields FROM {table} WHERE project = ?", (token,)).fetchall():
+            fields = json.loads(row["fields"])
+            named = [
+                name
+                for name in ("voice", "prefix_audio")
+                if fields.get(name, "").casefold() == old.casefold()
+            ]
+            if named:
+                fields |= dict.fromkeys(named, new)
+                db.execute(
+                    f"UPDATE {table} SET fields = ? WHERE project = ? AND {key} = ?",
+                    (json.dumps(fields, ensure_ascii=False), token, row[key]),
+                )

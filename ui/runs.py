@@ -170,7 +170,7 @@ class Runs:
 
     def _done(self, project: Project, one: RunningLine, event: events.Done) -> None:
         try:
-            take = keep_take(self.store, project, one.line, one.recipe, event.speech)
+            take = keep_take(self.store, project, one.line, one.recipe, event.speech, one.expected)
         except OSError as error:
             self._ended(project.token, one, "failed", disk_words(error))
             return

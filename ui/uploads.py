@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from math import inf
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from ui import library, projects
 from ui.store import Store
@@ -16,13 +18,22 @@ from zonos.errors import LineError
 LEAST_SOUND_SECONDS = 0.5
 
 
-def voice_from_upload(
-    store: Store, token: str, file: BinaryIO, title: str, name: str, consent: bool
-) -> dict[str, Any]:
-    """Make a voice of one clip.
+def add_clip(
+    store: Store, token: str, file: BinaryIO, title: str, name: str, *, consent: bool, join: bool
+) -> tuple[str, str]:
+    """Put a clip into a voice.
+
+    Args:
+        store: where voices live.
+        token: of a project on the shelf that gets the voice.
+        file: the clip's content.
+        title: what the browser calls the file; shown, never opened.
+        name: of the voice; from the title when empty.
+        consent: the producer may use this voice.
+        join: a voice of that name gets one more clip; else a new voice gets a free name.
 
     Returns:
-        ``name`` of the new voice and ``said``, a sentence about the clip.
+        The voice's name and a sentence about the clip.
 
     Raises:
         VoiceError: the clip cannot be read or used.
@@ -32,17 +43,14 @@ def voice_from_upload(
         raise library.VoiceError("Tick that you may use this voice first.")
     with store.transaction() as db:
         shelf = projects.get(db, token).shelf
-    path = store.scratch / f"{uuid.uuid4().hex}{library.safe_suffix(title)}"
-    try:
-        with path.open("wb") as target:
-            shutil.copyfileobj(file, target)
+    with _scratch(store, file, title) as path:
         clip = examined(path, title)
         with store.transaction() as db:
-            free = library.free_name(db, shelf, name or Path(title).stem or "Voice")
-            voice = library.add(store, shelf, free, [clip], consent=consent)
-    finally:
-        path.unlink(missing_ok=True)
-    return {"name": voice, "said": " ".join([f"Voice “{voice}” is ready.", *clip.report["advice"]])}
+            wanted = name or Path(title).stem or "Voice"
+            if not join:
+                wanted = library.free_name(db, shelf, wanted)
+            voice = library.add(store, shelf, wanted, [clip], consent=True)
+    return voice, " ".join([f"Voice “{voice}” is ready.", *clip.report["advice"]])
 
 
 def examined(path: Path, title: str) -> library.Clip:
@@ -65,3 +73,14 @@ def examined(path: Path, title: str) -> library.Clip:
         )
     finite = {name: None if value in (inf, -inf) else value for name, value in found.items()}
     return library.Clip(path, Path(title).name[:200], finite)
+
+
+@contextmanager
+def _scratch(store: Store, file: BinaryIO, title: str) -> Iterator[Path]:
+    path = store.scratch / f"{uuid.uuid4().hex}{library.safe_suffix(title)}"
+    try:
+        with path.open("wb") as target:
+            shutil.copyfileobj(file, target)
+        yield path
+    finally:
+        path.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 
@@ -48,4 +49,4 @@ def project(page: Any, expression: str) -> Any:
 def menu(page: Any, number: int, words: str) -> None:
     """Choose from a row's menu."""
     row(page, number).locator("[data-do=menu]").click()
-    page.locator(".st-menu").get_by_role("menuitem", name=words).click()
+    page.locator(".st-menu").get_by_role("menuitem", name=re.compile(f"^{re.escape(words)}")).click()

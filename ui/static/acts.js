@@ -130,8 +130,7 @@ export class Acts {
     this.project.take("use-take", this.chosen(this.line(id)).id);
   }
 
-  dropTake(id) {
-    const take = this.chosen(this.line(id));
+  dropTake(id, take = this.chosen(this.line(id))) {
     this.picked.delete(id);
     this.project.take("drop-take", take.id);
     this.notices.show(`Take ${take.n} put away.`, { undo: () => this.project.take("restore-take", take.id) });
@@ -185,7 +184,7 @@ export class Acts {
   }
 }
 
-export function menuOf(acts, details) {
+export function menuOf(acts, { details, takes }) {
   const takesOf = (line) => (line.takes ?? []).length;
   const free = (line) => !isBusy(line) && line.text.trim();
   const follows = (line) => acts.project.order.at(-1) !== line.id;
@@ -194,8 +193,8 @@ export function menuOf(acts, details) {
     { name: "three", words: "Three new takes", when: free, act: (id) => acts.generate([id], 3) },
     { name: "stop", words: "Stop this line", when: isBusy, act: (id) => acts.told(() => acts.project.stop([id])) },
     { name: "details", words: "Settings and phonemes …", keys: "S", act: (id) => details(id) },
+    { name: "takes", words: "Compare takes …", keys: "T", when: takesOf, act: (id) => takes(id) },
     { name: "use", words: "Restore the line of this take", when: takesOf, act: (id) => acts.useTake(id) },
-    { name: "drop", words: "Put this take away", when: takesOf, act: (id) => acts.dropTake(id) },
     { name: "duplicate", words: "Duplicate", act: (id) => acts.duplicate(id) },
     { name: "split", words: "Split at the caret", act: (id) => acts.split(id) },
     { name: "merge", words: "Merge with the next", when: follows, act: (id) => acts.merge(id) },

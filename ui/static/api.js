@@ -3,7 +3,7 @@
 export class Gone extends Error {}
 export class Refused extends Error {}
 
-export const root = () => {
+const root = () => {
   const given = window.gradio_config?.root;
   return given ? `${given.replace(/\/$/, "")}/` : new URL(".", location.href).href;
 };
@@ -41,6 +41,14 @@ export class Api {
     return this.#post("studio/check", { ids });
   }
 
+  takes(line) {
+    return this.#ask(`studio/takes/${line}`);
+  }
+
+  listen(take) {
+    return this.#post(`studio/listen/${take}`, {});
+  }
+
   voicing() {
     return this.#ask("studio/voicing");
   }
@@ -64,8 +72,22 @@ export class Api {
     return this.#ask("studio/voices", { method: "POST", body: form });
   }
 
+  changeVoice(body) {
+    return this.#post("studio/voices/change", body);
+  }
+
+  async testVoice(name) {
+    const headers = { "content-type": "application/json" };
+    const answer = await this.#fetch("studio/voices/test", { method: "POST", body: JSON.stringify({ name }), headers });
+    return answer.blob();
+  }
+
+  address(path) {
+    return root() + path;
+  }
+
   takeAddress(take) {
-    return `${root()}studio/take/${encodeURIComponent(this.token)}/${take}.wav`;
+    return this.address(`studio/take/${encodeURIComponent(this.token)}/${take}.wav`);
   }
 
   #post(path, body, options = {}) {

@@ -11,6 +11,7 @@ const KEYS = [
   ["Space", "on a line: play or pause its take"],
   ["X", "on a line: tick it"],
   ["S", "on a line: its settings and phonemes"],
+  ["T", "on a line: its takes side by side"],
   ["Delete", "on a line: delete it (with undo)"],
   ["Ctrl + Z", "undo; with Shift: redo"],
   ["Alt + ↑ ↓", "move the line up or down"],
@@ -74,6 +75,7 @@ export class Keys {
       " ": () => this.acts.play(id),
       x: () => this.acts.tick(id),
       s: () => this.acts.details(id),
+      t: () => this.acts.takes(id),
       Delete: () => this.acts.remove(id),
     };
     const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];

@@ -1,16 +1,18 @@
 // The studio's part of the page: mounted once by Gradio's HTML component, opened with a project token.
 
-import { Api, root as serverRoot } from "./api.js";
+import { Api } from "./api.js";
 import { el } from "./dom.js";
 import { Notices } from "./notices.js";
 import { Player } from "./player.js";
 import { Project } from "./project.js";
 import { RunBar } from "./runbar.js";
 import { Table } from "./table.js";
+import { Voices } from "./voices.js";
 
 export function mount(root) {
   let project = null;
   let leave = null;
+  let voicesPlace = null;
   return {
     async open(token) {
       if (!token || project?.api.token === token) return;
@@ -18,11 +20,17 @@ export function mount(root) {
       leave?.abort();
       leave = new AbortController();
       project = await open(root, token, leave.signal);
+      voicesPlace?.replaceChildren(project.voices.node);
     },
     // Native parts of the page call this after they changed the project on the server.
     refresh: () => project?.pollNow(),
     flush: () => project?.flush(),
-    address: (path) => serverRoot() + path,
+    address: (path) => project.api.address(path),
+    // The library's tab is made by Gradio when it is first looked at.
+    showVoices(place) {
+      voicesPlace = place;
+      if (project) place.replaceChildren(project.voices.node);
+    },
     get project() {
       return project;
     },
@@ -48,6 +56,7 @@ async function open(root, token, left) {
   root.replaceChildren(studio);
   wire(project, table, runBar, player, notices);
   runBar.showSaved(project);
+  project.voices = new Voices(project, table.acts, player);
   await project.open(left);
   root.dataset.ready = "yes";
   return project;

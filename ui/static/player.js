@@ -57,6 +57,18 @@ export class Player extends EventTarget {
     await this.audio.play().catch(() => {}); // the error event says it in words
   }
 
+  // A sound that is no take: a voice's clip, a test sentence.
+  async hear(address, words) {
+    if (this.audio.src.startsWith("blob:")) URL.revokeObjectURL(this.audio.src);
+    this.take = { id: address };
+    this.line = this.peaks = null;
+    this.audio.src = address;
+    setText(this.title, words);
+    this.dock.hidden = false;
+    this.#draw();
+    await this.audio.play().catch(() => {});
+  }
+
   close() {
     this.audio.pause();
     this.audio.removeAttribute("src");

@@ -12,6 +12,7 @@ import { History } from "./history.js";
 import { Importer } from "./import.js";
 import { Keys } from "./keys.js";
 import { RowMenu } from "./menu.js";
+import { Takes } from "./takes.js";
 import { buildRow, fillChoices, grow, takeWords, updateLook, updateRow, updateStatus, updateTakes } from "./row.js";
 
 const UPLOAD = "\u0000upload";
@@ -27,17 +28,18 @@ export class Table {
     this.bulk = new BulkBar(project, facts, this.acts);
     this.importer = new Importer(project, this.history, notices, this.checks);
     this.details = new Details(project, facts, this.checks);
+    this.takes = new Takes(project, facts, this.acts, player);
     this.emotion = new EmotionEditor(facts, {
       change: (id, emotion) => project.set(id, { emotion }),
       copyToTicked: (emotion) => this.acts.setOnTicked({ emotion }, "Emotion set"),
     });
-    this.menu = new RowMenu(menuOf(this.acts, (id) => this.openDetails(id)));
+    this.menu = new RowMenu(menuOf(this.acts, { details: (id) => this.openDetails(id), takes: (id) => this.openTakes(id) }));
     this.keys = new Keys(this.#keyActs());
     this.list = el("div", { class: "st-rows", role: "list", "aria-label": "Lines" });
     this.head = this.#head();
     this.empty = el("p", { class: "st-empty", hidden: true });
     this.node = el("div", { class: "st-table" }, this.#tools(), this.bulk.node, this.head, this.list, this.empty, this.#foot());
-    this.popovers = [this.emotion.popover, this.menu.popover, this.keys.popover, this.details.popover, this.importer.dialog];
+    this.popovers = [this.emotion.popover, this.menu.popover, this.keys.popover, this.details.popover, this.takes.popover, this.importer.dialog];
     this.context = this.#context();
     this.#listen();
   }
@@ -127,6 +129,11 @@ export class Table {
   openDetails(id) {
     const row = this.rows.get(id);
     this.details.open(this.project.lines.get(id), row.number, row.parts.menu).catch((error) => this.notices.show(error.message));
+  }
+
+  openTakes(id) {
+    const row = this.rows.get(id);
+    this.takes.open(id, row.number, row.parts.play);
   }
 
   #context() {
@@ -294,6 +301,7 @@ export class Table {
       play: (id) => acts.play(id),
       tick: (id) => acts.tick(id, !acts.line(id).tick),
       details: (id) => this.openDetails(id),
+      takes: (id) => this.openTakes(id),
       remove: (id) => acts.remove([id]),
       walk: (way) => acts.walk(way),
     };
