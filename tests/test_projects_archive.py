@@ -15,6 +15,7 @@ from studio_support import Bench
 from ui import archive, cleanup, library, projects, sample, takes, words
 from ui.duplicate import duplicate
 from ui.limits import Limits
+from ui.voice_archive import ArchiveError
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_a_bad_zip_is_refused_and_leaves_nothing(
     path.unlink()
     with bench.store.transaction() as db:
         before = projects.siblings(db, bench.project)
-    with pytest.raises(archive.ArchiveError, match=says):
+    with pytest.raises(ArchiveError, match=says):
         archive.read_archive(bench.store, bad, bench.project.shelf, Limits())
     with bench.store.transaction() as db:
         assert projects.siblings(db, bench.project) == before
@@ -133,7 +134,7 @@ def test_a_bad_zip_is_refused_and_leaves_nothing(
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"hello" * 100])
 def test_no_zip_at_all(bench: Bench, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.zip").write_bytes(content)
-    with pytest.raises(archive.ArchiveError, match="not a whole zip"):
+    with pytest.raises(ArchiveError, match="not a whole zip"):
         archive.read_archive(bench.store, tmp_path / "x.zip", bench.project.shelf, Limits())
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import gradio as gr
 
-from ui import help as help_tab
 from ui import dictionary_tab, models, project_tab, projects, voice_tab, words
+from ui import help as help_tab
 from ui.api import Api
 from ui.cleanup import clean
 from ui.engines import Engines, load_engine

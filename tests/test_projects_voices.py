@@ -1,0 +1,118 @@
+"""The voice library: names, clips, renaming, zips; cases 'Clips and files'."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_support import Bench
+from test_projects_api import Visitor, tone, upload, wav
+
+from ui import library, uploads
+from ui.voice_archive import ArchiveError, read_voices, write_voices
+
+
+@pytest.fixture
+def visitor(tmp_path: Path) -> Iterator[Visitor]:
+    made = Visitor(tmp_path / "data")
+    yield made
+    made.store.close()
+
+
+def voices(bench: Bench) -> dict[str, dict[str, Any]]:
+    return {voice["name"]: voice for voice in bench.since()["project"]["voices"]}
+
+
+def change(visitor: Visitor, **body: Any) -> Any:
+    return visitor.http.post("/studio/voices/change", json=body)
+
+
+def test_several_clips_make_one_voice_and_one_can_go(visitor: Visitor) -> None:
+    for seconds in (3.0, 4.0):
+        uploads.add_clip(
+            visitor.store,
+            visitor.token,
+            io.BytesIO(wav(tone(seconds))),
+            "c.wav",
+            "Aunt",
+            consent=True,
+            join=True,
+        )
+    assert [clip["seconds"] for clip in voices(visitor)["Aunt"]["clips"]] == [3.0, 4.0]
+    source = library.ShelfVoices(visitor.store, visitor.project.shelf)
+    assert len(source.clips("aunt")) == 2
+    content = voices(visitor)["Aunt"]["clips"][0]["hash"]
+    assert change(visitor, act="remove-clip", name="Aunt", clip=content).status_code == 200
+    assert len(source.clips("Aunt")) == 1
+    last = voices(visitor)["Aunt"]["clips"][0]["hash"]
+    assert "only clip" in change(visitor, act="remove-clip", name="Aunt", clip=last).json()["error"]
+
+
+def test_a_renamed_voice_takes_its_lines_along_and_changes_no_take(visitor: Visitor) -> None:
+    first = visitor.ids()[0]
+    visitor.give_take(first)
+    assert change(visitor, act="rename", name="Heart", new_name="Narrator").status_code == 200
+    line = visitor.line(first)
+    assert line["voice"] == "Narrator"
+    assert "old" not in line["takes"][0]
+    assert "already" in change(visitor, act="rename", name="Narrator", new_name="alto").json()["error"]
+    assert (
+        "Give the voice a name"
+        in change(visitor, act="rename", name="Alto", new_name=" \u202e ").json()["error"]
+    )
+    assert "no voice" in change(visitor, act="rename", name="Heart", new_name="X").json()["error"]
+
+
+def test_a_removed_voice_is_gone_and_its_lines_say_changed(visitor: Visitor) -> None:
+    first = visitor.ids()[0]
+    visitor.give_take(first)
+    change(visitor, act="remove", name="Heart")
+    assert "Heart" not in voices(visitor)
+    assert visitor.line(first)["takes"][0]["old"] == 1
+
+
+def test_clips_are_heard_by_their_owner_only(visitor: Visitor) -> None:
+    upload(visitor, wav(tone(4.0)), "mine.wav")
+    content = voices(visitor)["mine"]["clips"][0]["hash"]
+    assert visitor.http.get(f"/studio/clip/{visitor.token}/{content}").content == wav(tone(4.0))
+    other = Bench.__new__(Bench)
+    from ui import sample
+
+    other.project = sample.first_project(visitor.store)
+    assert visitor.http.get(f"/studio/clip/{other.project.token}/{content}").status_code == 404
+    for path in ("..%2f..%2fstudio.sqlite", "x"):
+        assert visitor.http.get(f"/studio/clip/{visitor.token}/{path}").status_code == 404
+
+
+def test_voices_go_out_and_in_as_a_zip(visitor: Visitor, tmp_path: Path) -> None:
+    upload(visitor, wav(tone(4.0)), "mine.wav")
+    answer = visitor.http.get(f"/studio/voices/{visitor.token}.zip?name=mine")
+    other = Bench(tmp_path / "other")
+    assert read_voices(other.store, io.BytesIO(answer.content), other.token) == ["mine"]
+    assert read_voices(other.store, io.BytesIO(answer.content), other.token) == ["mine"]
+    assert len(voices(other)["mine"]["clips"]) == 1
+    path = write_voices(other.store, other.token)
+    assert len(zipfile.ZipFile(path).namelist()) == 1 + 5
+    for bad in (b"", b"no zip", zip_of({"x.txt": b""}), zip_of({"voices.json": b"{}"})):
+        with pytest.raises(ArchiveError):
+            read_voices(other.store, io.BytesIO(bad), other.token)
+    other.store.close()
+
+
+def test_a_zip_dropped_as_a_clip_is_opened(visitor: Visitor) -> None:
+    pack = visitor.http.get(f"/studio/voices/{visitor.token}.zip?name=Young").content
+    change(visitor, act="remove", name="Young")
+    assert upload(visitor, pack, "voices.zip").json()["said"] == "Opened: Young."
+    assert "Young" in voices(visitor)
+
+
+def zip_of(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()

@@ -1,0 +1,153 @@
+"""Voices as a zip: names, clips, consent. A part of a project's zip, or one of its own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import uuid
+import zipfile
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ui import library, projects
+from ui.store import Store
+from ui.uploads import examined
+
+KIND: Literal["zonos-studio-voices"] = "zonos-studio-voices"
+CONTENT = "voices.json"
+MAX_CONTENT_BYTES = 2**20
+MAX_AUDIO_BYTES = 300 * 2**20
+_CLIP_FILE = re.compile(r"clips/[a-f0-9]{32}\.[a-z0-9]{1,5}")
+
+
+class ArchiveError(Exception):
+    """The zip is not a project; the message is a sentence for the page."""
+
+
+class Part(BaseModel):
+    """Of an archive's JSON; what a newer studio adds is left out."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class ArchivedClip(Part):
+    """One clip of a voice."""
+
+    file: Annotated[str, Field(pattern=_CLIP_FILE.pattern + "$")]
+    title: str
+
+
+class ArchivedVoice(Part):
+    """A voice that the project's lines use."""
+
+    name: str
+    consent: bool
+    clips: list[ArchivedClip]
+
+
+class ArchivedVoices(Part):
+    """What ``voices.json`` holds."""
+
+    kind: Literal["zonos-studio-voices"]
+    voices: Annotated[list[ArchivedVoice], Field(min_length=1, max_length=500)]
+
+
+def write_voices(store: Store, token: str, name: str | None = None) -> Path:
+    """Pack the voices of a project's shelf, or one of them; delete the zip when it is sent.
+
+    Raises:
+        UnknownProject: no such project.
+        VoiceError: no such voice.
+    """
+    files: dict[str, Path] = {}
+    with store.transaction() as db:
+        shelf = projects.get(db, token).shelf
+        wanted = [v for v in library.described(db, shelf) if name in (None, v["name"])]
+        if not wanted:
+            raise library.VoiceError(f"There is no voice {name!r} (any more).")
+        content = ArchivedVoices(kind=KIND, voices=[pack_voice(store, db, shelf, v, files) for v in wanted])
+    path = store.scratch / f"{uuid.uuid4().hex}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(CONTENT, content.model_dump_json(indent=1))
+        for inside, source in files.items():
+            archive.write(source, inside)
+    return path
+
+
+def read_voices(store: Store, file: BinaryIO, token: str) -> list[str]:
+    """Put the voices of a zip on the project's shelf; gives their names there.
+
+    Raises:
+        ArchiveError: not such a zip, or damaged.
+        VoiceError: a clip cannot be read.
+    """
+    with store.transaction() as db:
+        shelf = projects.get(db, token).shelf
+    unpacked = store.scratch / uuid.uuid4().hex
+    unpacked.mkdir()
+    try:
+        with zipfile.ZipFile(file) as archive:
+            content = _content(archive)
+            for name in {clip.file for voice in content.voices for clip in voice.clips}:
+                unpack(archive, name, unpacked)
+        with store.transaction() as db:
+            return [take_voice(store, db, shelf, voice, unpacked) for voice in content.voices]
+    except (zipfile.BadZipFile, EOFError, RuntimeError) as error:
+        raise ArchiveError(f"This file is not a whole zip ({error}); save the voices again.") from error
+    finally:
+        shutil.rmtree(unpacked, ignore_errors=True)
+
+
+def _content(archive: zipfile.ZipFile) -> ArchivedVoices:
+    try:
+        info = archive.getinfo(CONTENT)
+        if info.file_size > MAX_CONTENT_BYTES:
+            raise ArchiveError("This zip holds too many voices.")
+        return ArchivedVoices.model_validate_json(archive.read(info))
+    except KeyError as error:
+        raise ArchiveError("This zip holds no voices of the studio: it has no voices.json.") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "content"
+        raise ArchiveError(f"These voices are damaged ({where}: {first['msg']}).") from error
+
+
+def pack_voice(
+    store: Store, db: sqlite3.Connection, shelf: str, voice: dict[str, Any], files: dict[str, Path]
+) -> ArchivedVoice:
+    """Describe a voice and note the files that belong to it."""
+    clips = []
+    for clip in library.clips(db, shelf, voice["name"]):
+        path = store.clips / clip["file"]
+        name = f"clips/{clip['hash']}{path.suffix}"
+        files[name] = path
+        clips.append(ArchivedClip(file=name, title=clip["title"]))
+    return ArchivedVoice(name=voice["name"], consent=voice["consent"], clips=clips)
+
+
+def unpack(archive: zipfile.ZipFile, name: str, folder: Path) -> None:
+    """Names were checked against a pattern, so that none leads out of the folder."""
+    try:
+        info = archive.getinfo(name)
+    except KeyError as error:
+        raise ArchiveError(f"This project is damaged: {name} is missing.") from error
+    if info.file_size > MAX_AUDIO_BYTES:
+        raise ArchiveError(f"This project is damaged: {name} is too large.")
+    target = folder / Path(name).name
+    with archive.open(info) as source, target.open("wb") as file:
+        shutil.copyfileobj(source, file)
+
+
+def take_voice(store: Store, db: sqlite3.Connection, shelf: str, voice: ArchivedVoice, unpacked: Path) -> str:
+    """Use the shelf's voice where it is the same one; else add it, under a free name if need be."""
+    name = library.voice_name(voice.name)
+    wanted = {Path(clip.file).stem for clip in voice.clips}
+    have = {clip["hash"] for clip in library.clips(db, shelf, name)}
+    if have == wanted:
+        return name
+    clips = [examined(unpacked / Path(clip.file).name, clip.title) for clip in voice.clips]
+    free = library.free_name(db, shelf, name)
+    return library.add(store, shelf, free, clips, consent=voice.consent)

@@ -1,0 +1,54 @@
+"""The tab of the voice library: a clip comes in through Gradio's recorder, the rest is a list like the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from ui import library, uploads
+from ui.store import StorageError, Store
+from ui.table import REFRESH
+
+TEMPLATE = '<div class="st-mount"></div>'
+LOADER = "window.studioReady.then((studio) => studio.showVoices(element.querySelector('.st-mount')));"
+
+
+def create(store: Store, token: gr.BrowserState) -> None:
+    """Put the tab's parts on the page."""
+    gr.HTML(value="", html_template=TEMPLATE, js_on_load=LOADER, apply_default_css=False, padding=False)
+    with gr.Accordion("Add a voice", open=True, elem_id="studio-add-voice"), gr.Row():
+        clip = gr.Audio(
+            sources=["upload", "microphone"], type="filepath", label="Clip: 10 to 30 seconds of clean speech"
+        )
+        with gr.Column():
+            name = gr.Textbox(
+                label="Name",
+                info="A name that exists already gets this clip as one more; several clips are averaged.",
+                elem_id="studio-voice-name",
+                max_lines=1,
+            )
+            consent = gr.Checkbox(
+                label="I may use this voice: it is mine, or its owner agreed.", elem_id="studio-consent"
+            )
+            add = gr.Button("Add", variant="primary", elem_id="studio-voice-add")
+            said = gr.Markdown(elem_id="studio-voice-said")
+
+    def take(value: str, path: str | None, wanted: str, may: bool) -> tuple[Any, ...]:
+        kept = gr.update(), gr.update(), gr.update()
+        if not path:
+            return *kept, "Choose or record a clip first."
+        try:
+            with Path(path).open("rb") as file:
+                _, sentence = uploads.add_clip(
+                    store, value, file, Path(path).name, wanted, consent=may, join=bool(wanted.strip())
+                )
+        except (library.VoiceError, StorageError) as error:
+            return *kept, str(error)
+        Path(path).unlink(missing_ok=True)  # our own copy is in the library
+        return None, "", False, sentence
+
+    inputs, outputs = [token, clip, name, consent], [clip, name, consent, said]
+    added = add.click(take, inputs, outputs, show_progress="hidden")
+    added.then(None, None, None, js=REFRESH)
