@@ -85,13 +85,19 @@ _WEIGHTS = re.compile(r"([^\s=:,;]+)\s*[=:]\s*([^\s,;]+)")
 
 
 def parse_emotion(value: Any) -> Any:
-    """Accept a preset's name, ``auto``, ``happiness=0.8 surprise=0.2``, a mapping or an Emotion.
+    """Accept a preset's name, ``auto``, ``happiness=0.8 surprise=0.2``, a mapping, eight weights or an Emotion.
 
     Raises:
         ValueError: an unknown preset or emotion, named, with the names that exist.
     """
-    if not isinstance(value, str):
+    if value is None or isinstance(value, Emotion):
         return value
+    if isinstance(value, dict):
+        return _known(value)
+    if isinstance(value, (list, tuple)) and len(value) == len(EMOTIONS):
+        return dict(zip(EMOTIONS, value, strict=True))
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is no emotion; use a preset's name, or weights such as happiness=0.8")
     text = value.strip().lower()
     if not text:
         return None
@@ -105,10 +111,14 @@ def parse_emotion(value: Any) -> Any:
             f"unknown emotion {value!r}; use auto, a preset ({', '.join(PRESETS)}) "
             "or weights such as happiness=0.8 surprise=0.2"
         )
-    unknown = [name for name, _ in pairs if name not in EMOTIONS]
-    if unknown:
-        raise ValueError(f"unknown emotion {unknown[0]!r}; the eight are {', '.join(EMOTIONS)}")
-    return dict(pairs)
+    return _known(dict(pairs))
+
+
+def _known(weights: dict[str, Any]) -> dict[str, Any]:
+    unknown = next((name for name in weights if name not in EMOTIONS), None)
+    if unknown is not None:
+        raise ValueError(f"unknown emotion {unknown!r}; the eight are {', '.join(EMOTIONS)}")
+    return weights
 
 
 def _eight(value: Any) -> Any:
@@ -206,7 +216,13 @@ def explain(error: ValidationError) -> list[tuple[str, str]]:
 
 
 _BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
-_KINDS = (("float", "a number"), ("int", "a whole number"), ("bool", "yes or no"), ("string", "text"))
+_KINDS = (
+    ("float", "a number"),
+    ("int", "a whole number"),
+    ("bool", "yes or no"),
+    ("string", "text"),
+    ("tuple", "a number, or a list of them"),
+)
 
 
 def _sentence(field: str, item: Any) -> str:
@@ -234,8 +250,13 @@ def _sentence(field: str, item: Any) -> str:
 def _span(field: str, context: dict[str, Any]) -> str:
     low, high = limits(field)
     if low is not None and high is not None:
-        return f"from {low:g} to {high:g}"
-    return " and ".join(f"{_BOUNDS[key]} {value:g}" for key, value in context.items() if key in _BOUNDS)
+        return f"from {_plain(low)} to {_plain(high)}"
+    return " and ".join(f"{_BOUNDS[key]} {_plain(value)}" for key, value in context.items() if key in _BOUNDS)
+
+
+def _plain(value: float) -> str:
+    """Nobody types ``9.22337e+18``."""
+    return str(value) if isinstance(value, int) else f"{value:g}"
 
 
 @cache
