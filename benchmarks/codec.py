@@ -19,10 +19,11 @@ def main(argv: list[str]) -> int:
     codecs = {"embedded": _embedded()}
     if options.dac:
         codecs["DAC 44.1 kHz, random weights"] = _random_dac()
-    rows = []
-    for name, codec in codecs.items():
-        for frames in options.frames:
-            rows.append({"codec": name, **_measure(codec, frames, options.rounds)})
+    rows = [
+        {"codec": name, **_measure(codec, frames, options.rounds)}
+        for name, codec in codecs.items()
+        for frames in options.frames
+    ]
     show("streamed (pushed 4 frames at a time) against whole decode", rows, options.json)
     return 0
 
@@ -41,7 +42,7 @@ def _random_dac() -> Codec:
 
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return DacCodec(dac.DAC(sample_rate=44_100, n_codebooks=9).eval(), torch.device("cpu"))
+        return DacCodec(dac.DAC(sample_rate=44_100, n_codebooks=9).eval(), 44_100)
 
 
 def _measure(codec: Codec, frames: int, rounds: int) -> dict[str, float]:

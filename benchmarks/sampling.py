@@ -14,6 +14,7 @@ from benchmarks import work
 from benchmarks.report import arguments, ratio, show
 from zonos import runner as runner_module
 from zonos import sampling
+from zonos.model import Zonos
 from zonos.rows import SamplerSettings
 from zonos.runner import Runner
 
@@ -73,7 +74,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def host_work(model: work.Zonos, as_json: bool) -> None:
+def host_work(model: Zonos, as_json: bool) -> None:
     """Everything that a step does on the host, with a decode step that does nothing."""
     rows = []
     for n in (8, 64):
@@ -117,10 +118,10 @@ class _noise:
         self.noise, self.original = noise, sampling.exponential_noise
 
     def __enter__(self) -> None:
-        sampling.exponential_noise = self.noise
+        setattr(sampling, "exponential_noise", self.noise)  # noqa: B010
 
     def __exit__(self, *_: object) -> None:
-        sampling.exponential_noise = self.original
+        setattr(sampling, "exponential_noise", self.original)  # noqa: B010
 
 
 def _torch_noise(seed: Tensor, step: Tensor, codebooks: int, vocabulary: int) -> Tensor:

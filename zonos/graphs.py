@@ -77,7 +77,8 @@ class StepGraphs:
         self.replays += 1
 
     def _record(self, inputs: StepInputs) -> tuple[StepInputs, Callable[[], None]] | None:
-        static = replace(inputs, **{name: tensor.clone() for name, tensor in _tensors(inputs).items()})
+        copies: dict[str, Any] = {name: tensor.clone() for name, tensor in _tensors(inputs).items()}
+        static = replace(inputs, **copies)
         try:
             replay = self._capture(lambda: self._step(static))
         except RuntimeError as error:

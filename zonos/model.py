@@ -60,8 +60,9 @@ class Zonos(nn.Module):
         heads = like.new_zeros(n, N_EMBEDDINGS, d_model)
         for k in range(n):
             for module, fused in ((self.embeddings[k], table[k]), (self.heads[k], heads[k, :N_LOGITS])):
-                fused.copy_(module.weight.detach())  # type: ignore[arg-type]
-                module.weight = nn.Parameter(fused, requires_grad=False)
+                weight = module.get_parameter("weight")
+                fused.copy_(weight.detach())
+                module.register_parameter("weight", nn.Parameter(fused, requires_grad=False))
         self._fused = (table.view(-1, d_model), heads.view(-1, d_model))
         return self
 

@@ -37,6 +37,16 @@ class Waiting(Protocol):
         ...
 
     @property
+    def due(self) -> float:
+        """When its listener runs out of sound; infinite where nobody listens."""
+        ...
+
+    @property
+    def playing(self) -> bool:
+        """Whether its listener has heard something already."""
+        ...
+
+    @property
     def order(self) -> int:
         """Place among the pieces of its take."""
         ...

@@ -8,7 +8,7 @@ Formulas: Zonos-v0.1 backbone (LayerNorm, rotary attention with grouped KV heads
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, cast
 
 import torch
 import torch.nn.functional as F
@@ -135,6 +135,14 @@ class Block(nn.Module):
             self.norm2 = nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
             self.mlp = GatedMLP(config.d_model, d_intermediate)
 
+    def prefill(self, x: Tensor, rotary: Tensor, lengths: list[int], layer: int, state: LayerState) -> Tensor:
+        """Packed sequences: x [tokens, d_model] -> same."""
+        raise NotImplementedError
+
+    def decode(self, x: Tensor, rotary: Tensor, layer: int, state: LayerState) -> Tensor:
+        """One frame a lane: x [lanes, d_model] -> same."""
+        raise NotImplementedError
+
     def feed(self, x: Tensor) -> Tensor:
         """The block's second half: x [n, d_model] -> same."""
         return x + self.mlp(self.norm2(x)) if self.has_mlp else x
@@ -142,6 +150,8 @@ class Block(nn.Module):
 
 class AttentionBlock(Block):
     """Attention over keys and values; published with an MLP."""
+
+    mixer: Attention
 
     def __init__(self, config: BackboneConfig) -> None:
         super().__init__(config, Attention(config.d_model, config.attn_cfg), config.attn_mlp_d_intermediate)
@@ -157,6 +167,8 @@ class AttentionBlock(Block):
 
 class Mamba2Block(Block):
     """A Mamba2 mixer over a recurrent state; published without an MLP."""
+
+    mixer: Mamba2
 
     def __init__(self, config: BackboneConfig) -> None:
         super().__init__(config, Mamba2(config), config.d_intermediate)
@@ -198,12 +210,12 @@ class Backbone(nn.Module):
         positions = torch.cat([torch.arange(n, device=x.device) for n in lengths])
         rotary = rotary_table(positions, self.config.head_dim)
         for i, layer in enumerate(self.layers):
-            x = layer.prefill(x, rotary, lengths, i, state)  # type: ignore[operator]
+            x = cast(Block, layer).prefill(x, rotary, lengths, i, state)
         return self.norm_f(x)
 
     def decode(self, x: Tensor, positions: Tensor, state: LayerState) -> Tensor:
         """One frame per lane: x [lanes, d_model], positions [lanes] -> [lanes, d_model]."""
         rotary = rotary_table(positions, self.config.head_dim)
         for i, layer in enumerate(self.layers):
-            x = layer.decode(x, rotary, i, state)  # type: ignore[operator]
+            x = cast(Block, layer).decode(x, rotary, i, state)
         return self.norm_f(x)
