@@ -32,7 +32,7 @@ def run(model: str, voices: Path, quick: int, as_json: bool, card: bool = False)
     sentences = read_lines(SENTENCES)[: quick or None]
     words = read_lines(WORDS)[: quick or None]
     clips = {path.stem: path for path in sorted(voices.glob("*.wav"))}
-    default = "heart" if "heart" in clips else next(iter(clips))
+    default = next((n for n in clips if n.lower() == "heart"), next(iter(clips)))
     stage, whisper = trial.Stage(model, [voices]), Whisper()
     ear = SpeakerEar()
     found: dict[str, Any] = {"sentences": len(sentences)}
