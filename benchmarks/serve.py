@@ -15,15 +15,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 
+from benchmarks.report import arguments, show
+from benchmarks.work import sample_voices
+
 ROOT = Path(__file__).parents[1]
-VOICES = ROOT / "examples" / "voices"
 SERVE = "import sys; from zonos.server import main; sys.exit(main(sys.argv[1:]))"
 BYTES_PER_SECOND = 2 * 24_000  # of response_format pcm
 WARM_UP = 3
@@ -75,23 +79,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clients", type=int, nargs="+", default=[1, 4, 8, 16, 32], help="numbers of clients to try"
     )
-    parser.add_argument("--requests", type=int, default=16, help="of a level, at least two of each client")
+    parser.add_argument("--requests", type=int, default=8, help="of a level, at least two of each client")
     parser.add_argument("--url", help="of a server that runs already")
     parser.add_argument("--soak", type=int, default=0, help="instead: so many short requests, and memory")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run, and print a table in Markdown."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks serve", description=__doc__)
+def main(argv: list[str]) -> int:
+    """See ``--help``."""
+    parser = arguments("serve", __doc__ or "")
     add_arguments(parser)
-    args = parser.parse_args(argv)
-    with _server(args) as (url, process):
-        if args.soak:
-            return asyncio.run(soak(url, process, args.soak))
-        levels = asyncio.run(_levels(url, args.clients, args.requests))
-    _print_levels(levels)
-    if not args.url:
-        print(f"\nStreamed against one-shot decode: at most {exactness(args.model):.1e} apart.")
+    options = parser.parse_args(argv)
+    with _server(options) as (url, process):
+        if options.soak:
+            rows, notes = asyncio.run(soak(url, process, options.soak))
+        else:
+            rows = asyncio.run(_levels(url, options))
+            notes = []
+    if not options.soak and not options.url:
+        notes.append(f"streamed against one-shot decode: at most {exactness(options.model):.1e} apart")
+    show(f"HTTP API, {options.model}, {options.slots} slots", rows, options.json, notes)
     return 0
 
 
@@ -105,7 +111,7 @@ def exactness(model: str) -> float:
     from zonos.events import AudioChunk, Done
 
     worst = 0.0
-    with zonos.load(model, voices=zonos.VoiceFolder([VOICES]), inline=True) as engine:
+    with zonos.load(model, voices=zonos.VoiceFolder([sample_voices()]), inline=True) as engine:
         codec = engine.pipeline.codec
         for seed, text in enumerate(SENTENCES[:3]):
             events = list(engine.submit([zonos.Line(text=text, voice="Heart", seed=seed)], stream=True))
@@ -120,31 +126,31 @@ def exactness(model: str) -> float:
     return worst
 
 
-async def soak(url: str, process: subprocess.Popen[str] | None, count: int) -> int:
+async def soak(
+    url: str, process: subprocess.Popen[str] | None, count: int
+) -> tuple[list[dict[str, Any]], list[str]]:
     """Many short requests of sixteen clients, some of which hang up or ask for what is not there.
 
-    Prints the server's resident memory after every tenth of them.
+    Returns:
+        The server's resident memory after every tenth of them, and what became of them.
     """
     left = iter(range(count))
-    outcomes: dict[str, int] = {}
+    outcomes: Counter[str] = Counter()
     step = max(1, count // 10)
-    done = 0
+    rows = [{"requests": 0, "resident MB": _resident(process)}]
 
     async def client(session: httpx.AsyncClient) -> None:
-        nonlocal done
         for number in left:
-            outcome = await _short(session, number)
-            outcomes[outcome] = outcomes.get(outcome, 0) + 1
-            done += 1
+            outcomes[await _short(session, number)] += 1
+            done = sum(outcomes.values())
             if done % step == 0:
-                print(f"| {done} | {_resident(process)} |", flush=True)
+                rows.append({"requests": done, "resident MB": _resident(process)})
 
     async with _session(url) as session:
-        print(f"| requests | resident MB |\n|---|---|\n| 0 | {_resident(process)} |", flush=True)
         began = time.monotonic()
         await asyncio.gather(*(client(session) for _ in range(16)))
-    print(f"\n{count} requests in {time.monotonic() - began:.0f} s: {outcomes}")
-    return 0
+    took = time.monotonic() - began
+    return rows, [f"in {took:.0f} s; statuses: {dict(sorted(outcomes.items()))}"]
 
 
 async def _short(session: httpx.AsyncClient, number: int) -> str:
@@ -161,24 +167,27 @@ async def _short(session: httpx.AsyncClient, number: int) -> str:
     return str(answer.status_code)
 
 
-async def _levels(url: str, clients: Sequence[int], requests: int) -> list[Level]:
+async def _levels(url: str, options: argparse.Namespace) -> list[dict[str, Any]]:
+    levels = [Level(clients) for clients in options.clients]
     async with _session(url) as session:
         for number in range(WARM_UP):
             await _ask(session, number, Level(1))
-        return [await _level(session, count, max(requests, 2 * count)) for count in clients]
+        for _ in range(options.rounds):
+            for level in levels:
+                await _run(session, level, max(options.requests, 2 * level.clients))
+    return [_row(level, levels[0]) for level in levels]
 
 
-async def _level(session: httpx.AsyncClient, clients: int, requests: int) -> Level:
-    level, left = Level(clients), iter(range(requests))
+async def _run(session: httpx.AsyncClient, level: Level, requests: int) -> None:
+    left = iter(range(requests))
 
     async def client() -> None:
         for number in left:
             await _ask(session, number, level)
 
     began = time.monotonic()
-    await asyncio.gather(*(client() for _ in range(clients)))
-    level.wall = time.monotonic() - began
-    return level
+    await asyncio.gather(*(client() for _ in range(level.clients)))
+    level.wall += time.monotonic() - began
 
 
 async def _ask(session: httpx.AsyncClient, number: int, level: Level) -> None:
@@ -201,18 +210,16 @@ async def _ask(session: httpx.AsyncClient, number: int, level: Level) -> None:
         level.failed += 1
 
 
-def _print_levels(levels: Sequence[Level]) -> None:
-    base = levels[0]
-    print(
-        f"| clients | first chunk, median s | p95 s | × {base.clients} client | "
-        f"× real time | × {base.clients} client | failed |\n|---|---|---|---|---|---|---|"
-    )
-    for level in levels:
-        print(
-            f"| {level.clients} | {level.median:.2f} | {level.p95:.2f} | {level.median / base.median:.2f} | "
-            f"{level.times_real_time:.2f} | {level.times_real_time / base.times_real_time:.2f} | "
-            f"{level.failed} |"
-        )
+def _row(level: Level, base: Level) -> dict[str, Any]:
+    return {
+        "clients": level.clients,
+        "first chunk s": level.median,
+        "p95 s": level.p95,
+        "first chunk, ratio": level.median / base.median,
+        "times real time": level.times_real_time,
+        "speed, ratio": level.times_real_time / base.times_real_time,
+        "failed": level.failed,
+    }
 
 
 def _session(url: str) -> httpx.AsyncClient:
@@ -228,7 +235,7 @@ def _server(args: argparse.Namespace) -> Iterator[tuple[str, subprocess.Popen[st
         return
     with tempfile.TemporaryDirectory() as data:
         options = ["--port", "0", "--model", args.model, "--slots", str(args.slots), "--data", data]
-        options += ["--voices", str(VOICES), "--max-client-requests", "64"]
+        options += ["--voices", str(sample_voices()), "--max-client-requests", "64"]
         options += ["--device", args.device] if args.device else []
         process = subprocess.Popen(
             [sys.executable, "-c", SERVE, *options],
@@ -247,10 +254,10 @@ def _server(args: argparse.Namespace) -> Iterator[tuple[str, subprocess.Popen[st
             process.wait()
 
 
-def _resident(process: subprocess.Popen[str] | None) -> str:
+def _resident(process: subprocess.Popen[str] | None) -> int | None:
     """Memory of the server in MB, where the system tells."""
     status = Path(f"/proc/{process.pid}/status") if process else Path()
     if not status.is_file():
-        return "not known"
+        return None
     line = next(row for row in status.read_text().splitlines() if row.startswith("VmRSS"))
-    return f"{int(line.split()[1]) / 1024:.0f}"
+    return round(int(line.split()[1]) / 1024)

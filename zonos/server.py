@@ -18,6 +18,7 @@ import uvicorn
 from zonos.api import Service, Settings, beside, create_app, mount
 from zonos.api.settings import MEBIBYTE
 from zonos.api.store import StoreError
+from zonos.cli_options import SAMPLE_VOICES
 from zonos.errors import CheckpointError
 from zonos.voices import VoiceFolder
 
@@ -30,13 +31,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of ``serve``."""
     usual = Settings(Path())
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=8000, help="0 picks a free one (default: %(default)s)")
+    parser.add_argument("--port", type=_port, default=8000, help="0 picks a free one (default: %(default)s)")
     parser.add_argument("--model", default="mini", help="mini, a folder or a hub id (default: %(default)s)")
     parser.add_argument("--device", help="cuda, mps or cpu (default: the best there is)")
     parser.add_argument("--dtype", help="bfloat16, float16 or float32 (default: what fits)")
-    parser.add_argument("--slots", type=int, default=8, help="lines decoded at once (default: %(default)s)")
     parser.add_argument(
-        "--voices", type=Path, action="append", default=[], help="folder of voices that everybody may use"
+        "--slots", type=_count, default=8, help="lines decoded at once (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--voices",
+        type=Path,
+        action="append",
+        default=[],
+        help="folder of voices that everybody may use (looked at too: ./voices and the sample voices)",
     )
     parser.add_argument(
         "--alias", action="append", default=[], metavar="NAME=VOICE", help="another name, as alloy=Heart"
@@ -54,9 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("characters", "characters of one line"),
     ):
         default = getattr(usual, name.replace("-", "_"))
-        parser.add_argument(f"--max-{name}", type=int, default=default, help=f"{words} (%(default)s)")
+        parser.add_argument(f"--max-{name}", type=_count, default=default, help=f"{words} (%(default)s)")
     parser.add_argument(
-        "--max-upload-mb", type=int, default=usual.upload_bytes // MEBIBYTE, help="(%(default)s)"
+        "--max-upload-mb",
+        type=_count,
+        default=usual.upload_bytes // MEBIBYTE,
+        help="largest script or voice clip (%(default)s)",
     )
     parser.add_argument(
         "--drain-seconds",
@@ -89,7 +99,7 @@ def settings_from(args: argparse.Namespace) -> Settings:
     """
     return Settings(
         data=args.data or platformdirs.user_data_path("zonos-studio") / "server",
-        voices=tuple(args.voices),
+        voices=(*args.voices, Path("voices"), SAMPLE_VOICES),
         aliases=dict(_pair(alias, "=", "--alias") for alias in args.alias),
         keys=read_keys(args.keys),
         origins=tuple(args.cors_origin),
@@ -173,6 +183,18 @@ def _listen(host: str, port: int) -> socket.socket:
 def _address(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; use 0 to 65535")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
 
 
 def _pair(text: str, sign: str, what: str) -> tuple[str, str]:

@@ -60,7 +60,7 @@ class Pieces(Response):
         try:
             await _unless_gone(receive, self._send(send))
         except _Gone:
-            log.info("a reader hung up")
+            log.debug("a reader hung up")
         except BrokenOff as error:
             log.info("a response broke off: %s", error)
         finally:
