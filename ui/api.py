@@ -7,6 +7,7 @@ request is ever used as a path.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -78,6 +79,7 @@ class Api:
             ("POST", "/studio/stop", self.stop),
             ("POST", "/studio/project", self.project),
             ("GET", "/studio/project/{token}.zip", self.archive),
+            ("GET", "/studio/export/{token}/{made}.zip", self.export),
         ]
         own: list[BaseRoute] = [Route(path, said(call), methods=[method]) for method, path, call in table]
         more = [
@@ -145,6 +147,21 @@ class Api:
             path,
             media_type="application/zip",
             filename=file_name(name, set(), suffix=".zip", fallback="project"),
+            background=BackgroundTask(path.unlink, missing_ok=True),
+        )
+
+    async def export(self, request: Request) -> Response:
+        """A zip that the export tab has made; its name was told to nobody else."""
+        token, made = request.path_params["token"], request.path_params["made"]
+        with self.store.transaction() as db:
+            project = projects.get(db, token)
+        path = self.store.scratch / f"{made}.zip"
+        if not re.fullmatch(r"[a-f0-9]{32}", made) or not path.is_file():
+            raise Problem(404, "This zip was fetched already; make it again.")
+        return FileResponse(
+            path,
+            media_type="application/zip",
+            filename=file_name(f"{project.name} audio", set(), suffix=".zip"),
             background=BackgroundTask(path.unlink, missing_ok=True),
         )
 

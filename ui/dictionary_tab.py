@@ -52,7 +52,8 @@ def create(store: Store, token: gr.BrowserState) -> gr.Dataframe:
             words.write(db, value, found)
             changed = recipes.refresh(db, project, projects.bump_about(db, value))
         lines = "1 line is" if changed == 1 else f"{changed} lines are"
-        return cells(found), f"Saved {len(found)} words. {lines} said otherwise now."
+        entries = "1 word" if len(found) == 1 else f"{len(found)} words"
+        return cells(found), f"Saved {entries}. {lines} said otherwise now."
 
     def try_out(text: str, code: str, rows: list[list[Any]]) -> str:
         if not text.strip():

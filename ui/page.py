@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from ui import dictionary_tab, models, project_tab, projects, voice_tab, words
+from ui import dictionary_tab, export_tab, models, project_tab, projects, voice_tab, words
 from ui import help as help_tab
 from ui.api import Api
 from ui.cleanup import clean
@@ -69,6 +69,8 @@ def build(studio: Studio) -> gr.Blocks:
                 voice_tab.create(studio.store, token)
             with gr.Tab("Dictionary"):
                 spellings = dictionary_tab.create(studio.store, token)
+            with gr.Tab("Export"):
+                export_tab.create(studio.store, token)
             with gr.Tab("Projects"):
                 listed, switches = project_tab.create(studio.store, studio.limits, token)
             with gr.Tab("Help"):

@@ -167,3 +167,15 @@ def peaks_of(samples: np.ndarray) -> bytes:
     edges = np.linspace(0, samples.size, min(PEAKS, samples.size) + 1).astype(np.int64)[:-1]
     loudest = np.maximum.reduceat(np.abs(samples), edges)
     return bytes((np.clip(loudest, 0.0, 1.0) * 255).astype(np.uint8))
+
+
+def best(db: sqlite3.Connection, project: str) -> dict[str, sqlite3.Row]:
+    """The take of each line that goes out: starred, else the newest that fits the line, else the newest."""
+    rows = db.execute(
+        """SELECT takes.*, lines.recipe AS recipe_now FROM takes JOIN lines
+             ON lines.project = takes.project AND lines.id = takes.line
+           WHERE takes.project = ? AND takes.deleted IS NULL AND lines.deleted IS NULL
+           ORDER BY takes.starred, takes.recipe = lines.recipe, takes.number""",
+        (project,),
+    )
+    return {row["line"]: row for row in rows}  # the last of each line is the best

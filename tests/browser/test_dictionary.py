@@ -28,7 +28,7 @@ def test_a_word_is_said_otherwise_from_now_on(visit: Callable[..., Any]) -> None
         page.keyboard.type(value)
         page.keyboard.press("Enter")
     page.locator("#studio-words-save").click()
-    expect(page.locator("#studio-words-said")).to_contain_text("Saved 1 words. 1 line is said otherwise now.")
+    expect(page.locator("#studio-words-said")).to_contain_text("Saved 1 word. 1 line is said otherwise now.")
     page.get_by_role("tab", name="Script").click()
     menu(page, 1, "Settings and phonemes")
     expect(phonemes).not_to_have_text(before)

@@ -1,0 +1,121 @@
+"""The tab that makes the zip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from pydantic import ValidationError
+
+from ui import export, projects
+from ui.store import StorageError, Store, disk_words
+from zonos.audio_write import FORMATS
+from zonos.names import DEFAULT_TEMPLATE, FIELDS
+
+DOWNLOAD = """async (token, made) => {
+  if (!made) return;
+  const studio = await window.studioReady;
+  const link = document.createElement('a');
+  link.href = studio.address(`studio/export/${encodeURIComponent(token)}/${made}.zip`);
+  link.download = '';
+  link.click();
+}"""
+FLUSH = "async (...inputs) => { await (await window.studioReady).flush(); return inputs; }"
+PARTS = {
+    "files": "A file for each line",
+    "joined": "One file of all lines, with gaps",
+    "tracks": "One track for each voice, with labels (Audacity)",
+    "subtitles": "Subtitles (srt)",
+    "manifest": "Manifest (jsonl) and script (csv)",
+}
+FORMAT_CHOICES = [(FORMATS[name].title, name) for name in ("wav", "wav24", "wav32f", "flac", "mp3", "ogg")]
+
+
+def create(store: Store, token: gr.BrowserState) -> None:
+    """Put the tab's parts on the page."""
+    with gr.Row():
+        with gr.Column():
+            parts = gr.CheckboxGroup(
+                [(words, name) for name, words in PARTS.items()],
+                value=["files", "manifest"],
+                label="What goes in",
+                elem_id="studio-export-parts",
+            )
+            kind = gr.Dropdown(FORMAT_CHOICES, value="wav", label="Format", elem_id="studio-export-format")
+            ticked = gr.Checkbox(label="Ticked lines only")
+        with gr.Column():
+            template = gr.Textbox(
+                DEFAULT_TEMPLATE,
+                label="File names",
+                info="Fields: " + " ".join(f"{{{field}}}" for field in FIELDS),
+                elem_id="studio-export-template",
+            )
+            with gr.Row():
+                gap = gr.Number(0.4, label="Gap, seconds", minimum=0, maximum=30, step=0.1)
+                voice_gap = gr.Number(
+                    0.8, label="Gap where the voice changes", minimum=0, maximum=30, step=0.1
+                )
+            with gr.Row():
+                level = gr.Checkbox(label="Bring each line to a loudness of")
+                loudness = gr.Number(-23, label="LUFS", minimum=-40, maximum=-8, step=1)
+    shown = gr.Textbox(
+        label="It will hold", lines=6, interactive=False, elem_id="studio-export-preview", max_lines=14
+    )
+    with gr.Row():
+        look = gr.Button("Look again", elem_id="studio-export-look")
+        make = gr.Button("Make the zip", variant="primary", elem_id="studio-export-make")
+    made = gr.Textbox(visible=False)
+    controls: list[Any] = [parts, kind, template, ticked, gap, voice_gap, level, loudness]
+    inputs = [token, *controls]
+
+    def preview(value: str, *given: Any) -> str:
+        try:
+            options = _options(*given)
+        except ValidationError as error:
+            return _words(error)
+        with store.transaction() as db:
+            plan = export.plan(db, projects.get(db, value), options)
+        names = export.names(plan, options)
+        more = len(plan.items) - len(names)
+        rest = [f"… and {more} more"] if more > 0 else []
+        return "\n".join([f"{len(plan.items)} lines.", *(names if options.files else []), *rest, *plan.notes])
+
+    def write(value: str, *given: Any) -> tuple[str, str]:
+        try:
+            path, plan = export.write(store, value, _options(*given))
+        except ValidationError as error:
+            return "", _words(error)
+        except OSError as error:
+            return "", disk_words(error)
+        except StorageError as error:
+            return "", str(error)
+        return Path(path).stem, "\n".join([f"{len(plan.items)} lines went in.", *plan.notes])
+
+    quiet: dict[str, Any] = {"show_progress": "hidden"}
+    gr.on([look.click, *(control.change for control in controls)], preview, inputs, shown, js=FLUSH, **quiet)
+    done = make.click(write, inputs, [made, shown], js=FLUSH)
+    done.then(None, [token, made], None, js=DOWNLOAD)
+
+
+def _options(
+    parts: list[str],
+    kind: str,
+    template: str,
+    ticked: bool,
+    gap: float,
+    voice_gap: float,
+    level: bool,
+    loudness: float,
+) -> export.Options:
+    return export.Options.model_validate(
+        {name: name in parts for name in PARTS}
+        | {"format": kind, "template": template, "ticked_only": ticked, "gap": gap or 0.0}
+        | {"voice_gap": voice_gap or 0.0, "loudness": loudness if level else None}
+    )
+
+
+def _words(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    reason = first.get("ctx", {}).get("error")
+    return str(reason or f"{first['loc'][-1]}: {first['msg']}.")
