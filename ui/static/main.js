@@ -41,6 +41,7 @@ async function open(root, token, left) {
   const api = new Api(token);
   const project = new Project(api);
   const notices = new Notices();
+  const first = api.changes(0); // asked for at the same time
   const facts = await api.about();
   const player = new Player(api);
   const table = new Table(project, facts, player, notices, left);
@@ -57,7 +58,7 @@ async function open(root, token, left) {
   wire(project, table, runBar, player, notices);
   runBar.showSaved(project);
   project.voices = new Voices(project, table.acts, player);
-  await project.open(left);
+  await project.open(left, first);
   root.dataset.ready = "yes";
   return project;
 }
@@ -65,14 +66,14 @@ async function open(root, token, left) {
 function wire(project, table, runBar, player, notices) {
   const counts = new Map();
   project.addEventListener("lines", ({ detail }) => {
-    for (const [id, line] of project.lines) {
-      const count = line.takes?.length ?? 0;
+    for (const id of detail.ids ?? project.lines.keys()) {
+      const count = project.lines.get(id)?.takes?.length ?? 0;
       if (count > (counts.get(id) ?? 0)) table.newTake(id);
       counts.set(id, count);
     }
     table.show(detail.ids);
-    runBar.update(project);
   });
+  table.addEventListener("sums", () => runBar.update(project));
   project.addEventListener("about", () => table.showVoices());
   project.addEventListener("run", ({ detail }) => {
     table.showProgress();

@@ -21,8 +21,8 @@ export class Project extends EventTarget {
     this.closed = false;
   }
 
-  async open(left) {
-    await this.#poll();
+  async open(left, first) {
+    await this.#poll(first);
     addEventListener("pagehide", () => this.#leave(), { signal: left });
     document.addEventListener("visibilitychange", () => document.hidden || this.pollNow(), { signal: left });
   }
@@ -206,10 +206,10 @@ export class Project extends EventTarget {
     if (!this.closed) this.pollTimer = setTimeout(() => this.#poll(), 0);
   }
 
-  async #poll() {
+  async #poll(asked = null) {
     let wait = POLL.idle;
     try {
-      if (!this.sending) this.#merge(await this.api.changes(this.revision));
+      if (!this.sending) this.#merge(await (asked ?? this.api.changes(this.revision)));
       this.#healthy();
       wait = document.hidden ? POLL.hidden : this.run.on ? POLL.running : POLL.idle;
     } catch (error) {

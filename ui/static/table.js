@@ -17,8 +17,9 @@ import { buildRow, fillChoices, grow, takeWords, updateLook, updateRow, updateSt
 
 const UPLOAD = "\u0000upload";
 
-export class Table {
+export class Table extends EventTarget {
   constructor(project, facts, player, notices, left) {
+    super();
     Object.assign(this, { project, facts, player, notices, left });
     this.rows = new Map();
     this.history = new History(project);
@@ -48,6 +49,15 @@ export class Table {
 
   show(ids = null) {
     const { project } = this;
+    // Typing must not walk through all rows: where no row came, went or moved, only its own is touched.
+    if (ids !== null && !this.#moved()) {
+      for (const id of ids) {
+        const row = this.rows.get(id);
+        if (row) updateRow(row, project.lines.get(id), row.number, this.context);
+      }
+      return this.#later();
+    }
+    this.shownOrder = [...project.order];
     for (const [id, row] of this.rows) {
       if (project.lines.has(id)) continue;
       row.remove();
@@ -65,9 +75,24 @@ export class Table {
         updateRow(row, project.lines.get(id), index + 1, this.context);
       previous = row;
     });
-    this.#showHead();
-    this.bulk.update();
-    this.showFilter();
+    this.#later();
+  }
+
+  #moved() {
+    const { order } = this.project;
+    const before = this.shownOrder ?? [];
+    return order.length !== before.length || order.some((id, i) => id !== before[i]);
+  }
+
+  // Sums over all rows: a moment later, once for many changes.
+  #later() {
+    this.sums ??= setTimeout(() => {
+      this.sums = null;
+      this.#showHead();
+      this.bulk.update();
+      this.showFilter();
+      this.dispatchEvent(new Event("sums"));
+    }, 60);
   }
 
   // A row that is being worked on stays, whatever the filter says.

@@ -6,6 +6,8 @@ JSON from our own routes and writes them with ``textContent``.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import gradio as gr
 
 TEMPLATE = '<div class="st-mount"><p class="st-loading">Opening your project …</p></div>'
@@ -20,9 +22,15 @@ import(`${root}/studio/static/main.js`).then(
 );
 """
 
-HEAD = """
-<script>window.studioReady = new Promise((resolve) => { window.studioMounted = resolve; });</script>
-<link rel="stylesheet" href="studio/static/studio.css">
+_STATIC = Path(__file__).resolve().parent.parent / "static"
+# The scripts are fetched while Gradio starts, not after it.
+_PRELOAD = "".join(
+    f'<link rel="modulepreload" href="studio/static/{script.name}">'
+    for script in sorted(_STATIC.glob("*.js"))
+)
+HEAD = f"""
+<script>window.studioReady = new Promise((resolve) => {{ window.studioMounted = resolve; }});</script>
+<link rel="stylesheet" href="studio/static/studio.css">{_PRELOAD}
 """
 
 OPEN = "async (token) => { (await window.studioReady).open(token); }"
