@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ui.space import SpaceEngine, is_zero_gpu
+
 if TYPE_CHECKING:
     from zonos.engine import Engine
 
@@ -18,16 +20,16 @@ class Engines:
         load: makes an engine from a model's name.
     """
 
-    def __init__(self, load: Callable[[str], Engine]) -> None:
+    def __init__(self, load: Callable[[str], Engine | SpaceEngine]) -> None:
         self._load = load
         self._turn = threading.Condition()
         self._model: str | None = None
-        self._engine: Engine | None = None
+        self._engine: Engine | SpaceEngine | None = None
         self._users = 0
         self._changing = False
 
     @contextmanager
-    def use(self, model: str) -> Iterator[Engine]:
+    def use(self, model: str) -> Iterator[Engine | SpaceEngine]:
         """Borrow the engine of ``model``; waits until users of another model are through.
 
         Raises:
@@ -48,7 +50,7 @@ class Engines:
                 self._engine.close()
             self._engine = self._model = None
 
-    def _take(self, model: str) -> Engine:
+    def _take(self, model: str) -> Engine | SpaceEngine:
         with self._turn:
             self._turn.wait_for(lambda: not self._changing and (self._model == model or self._users == 0))
             if self._model == model and self._engine is not None:
@@ -68,7 +70,7 @@ class Engines:
             self._turn.notify_all()
         return engine
 
-    def _swap(self, model: str) -> Engine:
+    def _swap(self, model: str) -> Engine | SpaceEngine:
         """Outside the lock: loading takes a while. The old model goes first, memory holds one."""
         old, self._engine, self._model = self._engine, None, None
         if old is not None:
@@ -76,8 +78,10 @@ class Engines:
         return self._load(model)
 
 
-def load_engine(model: str) -> Engine:
+def load_engine(model: str) -> Engine | SpaceEngine:
     """The real thing; torch is imported here, not when the page starts."""
+    if is_zero_gpu():
+        return SpaceEngine(model)
     from zonos.engine import load
 
     return load(model)

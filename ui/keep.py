@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
+
+import numpy as np
 
 from ui import lines, takes
 from ui.projects import Project
@@ -10,6 +13,13 @@ from ui.store import Store
 from ui.verdict import faults
 from zonos.events import Speech
 from zonos.line import Line
+
+
+def write_take(path: Path, samples: np.ndarray, sample_rate: int) -> None:
+    """Write a take whole, in 24 bit, so that any export format can be made of it."""
+    from zonos.audio_write import write_audio
+
+    write_audio(path, samples, sample_rate, "wav24")
 
 
 def keep_take(
@@ -20,11 +30,9 @@ def keep_take(
     Raises:
         OSError: the disk refused; nothing half-written stays.
     """
-    from zonos.audio import write_audio
-
     take_id = uuid.uuid4().hex
     file = f"{take_id}.wav"
-    write_audio(takes.folder(store, project.token) / file, speech.samples, speech.sample_rate)
+    write_take(takes.folder(store, project.token) / file, speech.samples, speech.sample_rate)
     return takes.NewTake(
         id=take_id,
         line=str(line.id),

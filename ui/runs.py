@@ -33,6 +33,12 @@ log = logging.getLogger("zonos.studio")
 RESTARTED = "The studio was restarted while this line was waiting or being spoken. It is pending again."
 FAULT = "The studio hit a fault of its own while this line was being spoken; its log has the details."
 MAX_SEED_DRAWN = 2**31
+NOTHING: dict[Which, str] = {
+    "pending": "Nothing is pending: every line has a take that fits it.",
+    "ticked": "No line is ticked.",
+    "failed": "No line has failed.",
+    "these": "That line is not in this project (any more).",
+}
 
 
 class Runs:
@@ -79,7 +85,7 @@ class Runs:
             chosen = _chosen(db, token, which, set(ids))
             free = [row for row in chosen if not row.busy]
             ready = [row for row in free if row.line.text.strip()]
-            if refusal := self._refusal(token, chosen, free, ready):
+            if refusal := self._refusal(token, which, chosen, free, ready):
                 return refusal
             revision = projects.bump(db, token)
             lines.set_state(db, token, [row.id for row in ready], "queued", None, revision)
@@ -89,7 +95,9 @@ class Runs:
         running = desk.open(
             [RunningLine(row.id, row.recipe, job) for row, job in zip(ready, jobs, strict=True)]
         )
-        threading.Thread(target=self._speak, args=(project, spellings, desk, running), daemon=True).start()
+        name = f"studio-run {token[:6]}"
+        work = (project, spellings, desk, running)
+        threading.Thread(target=self._speak, args=work, name=name, daemon=True).start()
         skipped = len(free) - len(ready)
         return f"{_lines(len(ready))} on the way." + (
             f" {_lines(skipped)} without text left out." if skipped else ""
@@ -105,10 +113,15 @@ class Runs:
         return self._desk(token).status()
 
     def _refusal(
-        self, token: str, chosen: list[lines.Row], free: list[lines.Row], ready: list[lines.Row]
+        self,
+        token: str,
+        which: Which,
+        chosen: list[lines.Row],
+        free: list[lines.Row],
+        ready: list[lines.Row],
     ) -> str | None:
         if not chosen:
-            return "There is no such line."
+            return NOTHING[which]
         if not free:
             return "These lines are being spoken already."
         if not ready:

@@ -152,6 +152,10 @@ def test_a_script_file_takes_the_place_of_the_lines(
     assert project(page, TEXTS) == texts
     if name.endswith(".srt"):
         expect(row(page, 2).locator(".st-look")).to_contain_text("too long")
+        menu(page, 2, "Fit to its slot")
+        expect(page.locator(".st-notice").last).to_contain_text(
+            "speaking rate 22. It still runs over its slot"
+        )
 
 
 def test_a_file_that_cannot_be_read_is_said(visit: Callable[..., Any], tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ import { newId, plural } from "./dom.js";
 import { fileStem } from "./files.js";
 import { isBusy } from "./status.js";
 
+const PACE = { slowest: 9, fastest: 22 };
+
 export class Acts {
   constructor(project, facts, player, notices, history, table) {
     Object.assign(this, { project, facts, player, notices, history, table });
@@ -126,6 +128,24 @@ export class Acts {
     this.project.tick(ids, on);
   }
 
+  // A pace at which the line fits its time in the film, within what still sounds like speech.
+  async fitSlot(id) {
+    await this.told(async () => {
+      const [voicing, look] = await Promise.all([this.project.api.voicing(), this.table.checks.now(id)]);
+      const line = this.line(id);
+      const now = typeof line.speaking_rate === "number" ? line.speaking_rate : Number(voicing.defaults.speaking_rate) || 14;
+      const take = line.takes?.findLast((one) => !one.old);
+      const long = take?.s ?? look?.seconds;
+      const room = line.slot[1] - line.slot[0];
+      if (!long) return "This line has nothing to fit yet.";
+      const wanted = (now * long) / room;
+      const rate = Math.round(10 * Math.min(Math.max(wanted, PACE.slowest), PACE.fastest)) / 10;
+      this.project.set(id, { speaking_rate: rate });
+      const said = `Line ${this.table.number(id)}: speaking rate ${rate}.`;
+      return wanted > PACE.fastest ? `${said} It still runs over its slot; shorten the text.` : said;
+    });
+  }
+
   useTake(id) {
     this.project.take("use-take", this.chosen(this.line(id)).id);
   }
@@ -195,6 +215,7 @@ export function menuOf(acts, { details, takes }) {
     { name: "details", words: "Settings and phonemes …", keys: "S", act: (id) => details(id) },
     { name: "takes", words: "Compare takes …", keys: "T", when: takesOf, act: (id) => takes(id) },
     { name: "use", words: "Restore the line of this take", when: takesOf, act: (id) => acts.useTake(id) },
+    { name: "fit", words: "Fit to its slot", when: (line) => line.slot && line.text.trim(), act: (id) => acts.fitSlot(id) },
     { name: "duplicate", words: "Duplicate", act: (id) => acts.duplicate(id) },
     { name: "split", words: "Split at the caret", act: (id) => acts.split(id) },
     { name: "merge", words: "Merge with the next", when: follows, act: (id) => acts.merge(id) },
