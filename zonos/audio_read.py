@@ -25,6 +25,8 @@ MAX_SAMPLES = 64 * 2**20  # over all channels: 256 MB
 MAX_CHANNELS = 32
 RATES = (2_000, 768_000)
 MAX_WORK_SECONDS = 60.0
+CANCELLED = 0.05  # of what the channels hold; less is left where one is the other turned over
+MOST_OFFSET = 0.25  # of the deviation; a microphone's own is far below, a broken input's far above
 _BLOCK = 65_536
 _BAD_PACKETS = 50  # in a row
 _OPEN_LENGTH = 2**60  # frames, said of a file that does not know
@@ -62,8 +64,18 @@ class Clip:
 
     @property
     def mono(self) -> np.ndarray:
-        """Mean of the channels, float32 ``[n]``."""
+        """Mean of the channels, float32 ``[n]``, freed of what no ear hears.
+
+        Where channels cancel each other (one is wired the wrong way round), the loudest stands for all.
+        """
         mono: np.ndarray = self.samples.mean(axis=0, dtype=np.float32)
+        if len(self.samples) > 1:
+            sizes = np.array([np.abs(channel).mean(dtype=np.float64) for channel in self.samples])
+            if np.abs(mono).mean(dtype=np.float64) < CANCELLED * sizes.mean():
+                mono = self.samples[sizes.argmax()].copy()
+        offset = mono.mean(dtype=np.float64)
+        if abs(offset) > MOST_OFFSET * mono.std(dtype=np.float64):
+            mono -= np.float32(offset)
         return mono
 
 

@@ -351,9 +351,10 @@ class VoiceVectors:
 
 
 def _lift(mono: np.ndarray, clip: Clip) -> np.float32:
-    """Gain for a quiet clip, 1 for others; refuses what holds no voice.
+    """Gain for a quiet clip or one beyond full scale, 1 for others; refuses what holds no voice.
 
-    The encoder's log-mel has a fixed floor, below which a quiet voice would vanish.
+    The encoder's log-mel has a fixed floor, below which a quiet voice would vanish; a float file
+    that counts to 32768 would lift the noise of its pauses far above it.
     """
     levels = frame_levels(mono, clip.sample_rate)
     active = active_frames(levels)
@@ -366,5 +367,8 @@ def _lift(mono: np.ndarray, clip: Clip) -> np.float32:
             f"{clip.name!r} holds only {sound:.2f} s of sound; a voice needs at least "
             f"{MIN_SOUND_SECONDS} s, better 5 to 30 s.",
         )
+    peak = np.abs(mono).max()
+    if peak > 1:
+        return np.float32(1 / peak)
     level = float(levels[active].mean())
     return np.float32(10 ** ((USUAL_DBFS - level) / 20) if level < QUIET_DBFS else 1.0)
