@@ -138,13 +138,14 @@ def _piece(
     guard = min(GUARD_FACTOR * count / min(rate, PLAIN_RATE) + GUARD_SECONDS, defaults.max_seconds)
     asked = max_seconds is not None and max_seconds < guard
     limit = max_seconds if asked and max_seconds is not None else guard
+    most = max(1, round(limit * frame_rate))
     return PieceRequest(
         ids=tuple(piece.ids),
         phonemes=piece.phonemes,
         gap_before=piece.gap_before,
         gap_after=piece.gap_after,
-        expected_frames=max(1, round((count / rate + LEAD_SECONDS) * frame_rate)),
-        limit=max(1, round(limit * frame_rate)),
+        expected_frames=min(most, max(1, round((count / rate + LEAD_SECONDS) * frame_rate))),
+        limit=most,
         limit_is_asked=asked,
     )
 
