@@ -73,7 +73,7 @@ class Preparation:
         if sound.seconds > MAX_PREFIX_SECONDS:
             reason = f"The prefix clip lasts {sound.seconds:.0f} s; use at most {MAX_PREFIX_SECONDS:.0f} s."
             raise LineError("long_prefix", reason)
-        mono = torch.from_numpy(np.ascontiguousarray(sound.samples)).mean(0, keepdim=True)
+        mono = torch.from_numpy(sound.mono)[None]
         codec = self.pipeline.codec
         with torch.inference_mode():
             return codec.encode(resampler(sound.sample_rate, codec.sample_rate)(mono))
