@@ -19,8 +19,10 @@ from zonos.audio_read import MAX_CHANNELS, MAX_SAMPLES, Clip, read_clip
 from zonos.errors import LineError
 
 FUZZED = [
-    *("wav 16 bit", "wave format extensible float", "wav ms adpcm", "w64", "aiff", "caf", "flac"),
+    *("wav 8 bit unsigned", "wav 16 bit", "wav float64", "wave format extensible float", "wav ms adpcm"),
+    *("rf64", "w64", "aiff", "caf", "au", "flac", "flac 24 bit 96 kHz"),
     *("ogg vorbis", "ogg opus", "mp3", "m4a aac", "m4a alac", "aac adts", "webm opus", "wma"),
+    *("ac3", "mka pcm", "m4a index first"),
     *("mp4 with video", "mkv with video", "avi with video", "mov with video"),
 ]
 ADDRESS_SPACE = 3 * 2**29
