@@ -62,7 +62,7 @@ def test_starred_then_fitting_then_newest(bench: Bench) -> None:
     bench.edit({"op": "set", "id": c, "fields": {"text": "changed since"}})
     _, plan = exported(bench)
     assert [item.take["seed"] for item in plan.items] == [1, 3, 5]
-    assert plan.notes == ["Line 3 changed since its take was made.", "Line 4 has no take and is left out."]
+    assert plan.notes == ["Line 4 has no take and is left out.", "Line 3 changed since its take was made."]
     assert d
 
 

@@ -18,7 +18,7 @@ HEADERS = ["Word", "Say it as", "Language", "Match case"]
 HOW = """A word and how to say it: a spelling (`Siobhan` → `Shivawn`), phonemes in double brackets
 (`[[ʃɪˈvɔːn]]`), or nothing to leave it out. Whole words only. An empty language means every language.
 Lines that a change touches become *changed since*."""
-BLANK_ROWS = 3
+BLANK_ROWS = 6
 
 
 def create(store: Store, token: gr.BrowserState) -> gr.Dataframe:
@@ -29,14 +29,14 @@ def create(store: Store, token: gr.BrowserState) -> gr.Dataframe:
         datatype=["str", "str", "str", "bool"],
         type="array",
         row_count=BLANK_ROWS,
-        column_limits=(len(HEADERS), len(HEADERS)),
+        column_count=len(HEADERS),
         interactive=True,
         elem_id="studio-words",
         label="Dictionary",
         show_label=False,
     )
     with gr.Row():
-        save = gr.Button("Save the dictionary", variant="primary", elem_id="studio-words-save")
+        save = gr.Button("Save the dictionary", variant="primary", size="md", elem_id="studio-words-save")
         said = gr.Markdown(elem_id="studio-words-said")
     with gr.Row():
         trial = gr.Textbox(label="Try a sentence (with the dictionary as it stands above)", max_lines=2)

@@ -88,21 +88,33 @@ def plan(db: sqlite3.Connection, project: Project, options: Options) -> Plan:
     rows = [row for row in lines.every(db, project.token) if row.ticked or not options.ticked_only]
     by_line = takes.best(db, project.token)
     found: list[Item] = []
-    notes: list[str] = []
+    missing: list[int] = []
+    changed: list[int] = []
+    overruns: list[str] = []
     taken: set[str] = set()
     for number, row in enumerate(rows, start=1):
         take = by_line.get(row.id)
         if take is None:
-            notes.append(f"Line {number} has no take and is left out.")
+            missing.append(number)
             continue
         if take["recipe"] != row.recipe:
-            notes.append(f"Line {number} changed since its take was made.")
+            changed.append(number)
         start = _start(found[-1] if found else None, row, options)
         if row.slot and start + take["seconds"] > row.slot[1] + 0.005:
             over = start + take["seconds"] - row.slot[1]
-            notes.append(f"Line {number} runs {over:.1f} s past its slot.")
+            overruns.append(f"Line {number} runs {over:.1f} s past its slot.")
         found.append(Item(number, row, take, _name(number, row, take, project, options, taken), start))
-    return Plan(found, notes)
+    notes = [
+        *_said("has no take and is left out", "have no take and are left out", missing),
+        *_said("changed since its take was made", "changed since their takes were made", changed),
+    ]
+    return Plan(found, notes + overruns)
+
+
+def _said(one: str, many: str, numbers: list[int]) -> list[str]:
+    if len(numbers) < 2:
+        return [f"Line {number} {one}." for number in numbers]
+    return [f"{len(numbers)} lines {many}: {', '.join(map(str, numbers))}."]
 
 
 def names(made: Plan, options: Options) -> list[str]:

@@ -32,7 +32,7 @@ PARTS = {
 FORMAT_CHOICES = [(FORMATS[name].title, name) for name in ("wav", "wav24", "wav32f", "flac", "mp3", "ogg")]
 
 
-def create(store: Store, token: gr.BrowserState) -> None:
+def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
     """Put the tab's parts on the page."""
     with gr.Row():
         with gr.Column():
@@ -63,8 +63,8 @@ def create(store: Store, token: gr.BrowserState) -> None:
         label="It will hold", lines=6, interactive=False, elem_id="studio-export-preview", max_lines=14
     )
     with gr.Row():
-        look = gr.Button("Look again", elem_id="studio-export-look")
-        make = gr.Button("Make the zip", variant="primary", elem_id="studio-export-make")
+        look = gr.Button("Look again", size="md", elem_id="studio-export-look")
+        make = gr.Button("Make the zip", variant="primary", size="md", elem_id="studio-export-make")
     made = gr.Textbox(visible=False)
     controls: list[Any] = [parts, kind, template, ticked, gap, voice_gap, level, loudness]
     inputs = [token, *controls]
@@ -93,7 +93,14 @@ def create(store: Store, token: gr.BrowserState) -> None:
         return Path(path).stem, "\n".join([f"{len(plan.items)} lines went in.", *plan.notes])
 
     quiet: dict[str, Any] = {"show_progress": "hidden"}
-    gr.on([look.click, *(control.change for control in controls)], preview, inputs, shown, js=FLUSH, **quiet)
+    gr.on(
+        [tab.select, look.click, *(control.change for control in controls)],
+        preview,
+        inputs,
+        shown,
+        js=FLUSH,
+        **quiet,
+    )
     done = make.click(write, inputs, [made, shown], js=FLUSH)
     done.then(None, [token, made], None, js=DOWNLOAD)
 

@@ -69,8 +69,8 @@ def build(studio: Studio) -> gr.Blocks:
                 voice_tab.create(studio.store, token)
             with gr.Tab("Dictionary"):
                 spellings = dictionary_tab.create(studio.store, token)
-            with gr.Tab("Export"):
-                export_tab.create(studio.store, token)
+            with gr.Tab("Export") as tab:
+                export_tab.create(studio.store, token, tab)
             with gr.Tab("Projects"):
                 listed, switches = project_tab.create(studio.store, studio.limits, token)
             with gr.Tab("Help"):

@@ -39,13 +39,15 @@ def create(store: Store, limits: Limits, token: gr.BrowserState) -> tuple[gr.Dro
     with gr.Row():
         listed = gr.Dropdown([], label="Open a project", elem_id="studio-projects", scale=2)
         with gr.Column(scale=3), gr.Row():
-            new = gr.Button("New project", elem_id="studio-new")
-            copy = gr.Button("Duplicate this project", elem_id="studio-duplicate")
-            delete = gr.Button("Delete this project", elem_id="studio-delete")
-            undo = gr.Button("Undo delete", visible=False, elem_id="studio-undelete")
+            new = gr.Button("New project", size="md", elem_id="studio-new")
+            copy = gr.Button("Duplicate this project", size="md", elem_id="studio-duplicate")
+            delete = gr.Button("Delete this project", size="md", elem_id="studio-delete")
+            undo = gr.Button("Undo delete", size="md", visible=False, elem_id="studio-undelete")
     with gr.Row():
-        export = gr.Button("Save the whole project as a zip", elem_id="studio-export")
-        load = gr.UploadButton("Open a project's zip", file_types=[".zip"], elem_id="studio-import")
+        export = gr.Button("Save the whole project as a zip", size="md", elem_id="studio-export")
+        load = gr.UploadButton(
+            "Open a project's zip", size="md", file_types=[".zip"], elem_id="studio-import"
+        )
 
     def open_new(value: str) -> str:
         with store.transaction() as db:

@@ -17,7 +17,9 @@ LOADER = "window.studioReady.then((studio) => studio.showVoices(element.querySel
 
 def create(store: Store, token: gr.BrowserState) -> None:
     """Put the tab's parts on the page."""
-    gr.HTML(value="", html_template=TEMPLATE, js_on_load=LOADER, apply_default_css=False, padding=False)
+    gr.HTML(
+        value="", html_template=TEMPLATE, js_on_load=LOADER, apply_default_css=False, elem_id="studio-voices"
+    )
     with gr.Accordion("Add a voice", open=True, elem_id="studio-add-voice"), gr.Row():
         clip = gr.Audio(
             sources=["upload", "microphone"], type="filepath", label="Clip: 10 to 30 seconds of clean speech"
@@ -32,7 +34,7 @@ def create(store: Store, token: gr.BrowserState) -> None:
             consent = gr.Checkbox(
                 label="I may use this voice: it is mine, or its owner agreed.", elem_id="studio-consent"
             )
-            add = gr.Button("Add", variant="primary", elem_id="studio-voice-add")
+            add = gr.Button("Add", variant="primary", size="md", elem_id="studio-voice-add")
             said = gr.Markdown(elem_id="studio-voice-said")
 
     def take(value: str, path: str | None, wanted: str, may: bool) -> tuple[Any, ...]:

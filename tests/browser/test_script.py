@@ -12,6 +12,7 @@ from studio_page import menu, project, reload, row, rows, saved, text
 
 pytestmark = pytest.mark.browser
 
+LOOK_MS = 60_000  # the first look at a line imports what the model needs
 TEXTS = "l.map((line) => line.text)"
 
 
@@ -151,7 +152,7 @@ def test_a_script_file_takes_the_place_of_the_lines(
     reload(page)
     assert project(page, TEXTS) == texts
     if name.endswith(".srt"):
-        expect(row(page, 2).locator(".st-look")).to_contain_text("too long")
+        expect(row(page, 2).locator(".st-look")).to_contain_text("too long", timeout=LOOK_MS)
         menu(page, 2, "Fit to its slot")
         expect(page.locator(".st-notice").last).to_contain_text(
             "speaking rate 22. It still runs over its slot"
@@ -172,7 +173,7 @@ def test_settings_phonemes_and_note_of_a_line(visit: Callable[..., Any]) -> None
     page = visit()
     menu(page, 2, "Settings and phonemes")
     details = page.locator(".st-details")
-    expect(details.locator(".st-phonemes")).to_contain_text("ɹ")
+    expect(details.locator(".st-phonemes")).to_contain_text("ɹ", timeout=LOOK_MS)
     rate = details.get_by_label("Speaking rate", exact=True)
     expect(rate).to_have_attribute("placeholder", "default 14")
     rate.fill("18")
@@ -197,11 +198,11 @@ def test_settings_phonemes_and_note_of_a_line(visit: Callable[..., Any]) -> None
 
 def test_size_and_warnings_before_a_run(visit: Callable[..., Any]) -> None:
     page = visit()
-    expect(row(page, 1).locator(".st-size")).to_contain_text("ch · ≈")
+    expect(row(page, 1).locator(".st-size")).to_contain_text("ch · ≈", timeout=LOOK_MS)
     text(page, 2).fill("Привет, как дела?")
     text(page, 3).fill("This is a sentence that goes on. " * 30)
-    expect(row(page, 2).locator(".st-look")).to_be_visible()
-    expect(row(page, 3).locator(".st-look")).to_contain_text("Long: spoken in")
+    expect(row(page, 2).locator(".st-look")).to_be_visible(timeout=LOOK_MS)
+    expect(row(page, 3).locator(".st-look")).to_contain_text("Long: spoken in", timeout=LOOK_MS)
 
 
 def test_new_lines_like_this_one(visit: Callable[..., Any]) -> None:

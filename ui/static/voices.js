@@ -1,6 +1,6 @@
 // The voice library: each voice with its clips, what they are like, and how it sounds.
 
-import { button, el, icon, seconds } from "./dom.js";
+import { button, el, icon, plural, seconds } from "./dom.js";
 
 export class Voices {
   constructor(project, acts, player) {
@@ -13,6 +13,7 @@ export class Voices {
     this.list.addEventListener("click", (event) => this.#clicked(event.target.closest("[data-act]")));
     this.list.addEventListener("change", (event) => this.#renamed(event.target));
     project.addEventListener("about", () => this.show());
+    project.addEventListener("lines", ({ detail }) => detail.ids === null && this.show());
     this.show();
   }
 
@@ -26,7 +27,7 @@ export class Voices {
     const name = el("input", { class: "st-input st-voice-name", value: voice.name, "aria-label": `Name of the voice ${voice.name}`, dir: "auto" });
     const act = (what, label) => button(`${label} (${voice.name})`, { class: "st-small", data: { act: what } }, label);
     const used = [...this.project.lines.values()].filter((line) => line.voice === voice.name).length;
-    const facts = [voice.sample ? "comes with the studio" : voice.consent ? "consent given" : "no consent", `used by ${used} lines here`];
+    const facts = [voice.sample ? "comes with the studio" : voice.consent ? "consent given" : "no consent", `used by ${plural(used, "line")} here`];
     const zip = this.project.api.address(`studio/voices/${encodeURIComponent(this.project.api.token)}.zip?name=${encodeURIComponent(voice.name)}`);
     return el(
       "article",
