@@ -1,0 +1,154 @@
+"""Hard inputs, "Page, server, machine", without a browser; each test names its row."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engines import engine, finals
+from studio_support import Bench
+
+from ui.engines import Engines
+from ui.limits import Limits
+from ui.runs import Runs
+from zonos.events import Cancelled, Done
+from zonos.line import Line
+from zonos.takes import Take
+
+WAIT = 120.0
+
+
+def brief(text: str, **settings: Any) -> Line:
+    return Line(
+        **{"text": text, "voice": "Heart", "seed": 3, "max_seconds": 0.2, "cfg_scale": 1.0, **settings}
+    )
+
+
+@pytest.fixture(scope="module")
+def engines() -> Iterator[Engines]:
+    made = Engines(lambda _: engine(inline=False))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    """Four lines that are spoken in a moment."""
+    made = Bench(tmp_path)
+    fields = {"emotion": None, "max_seconds": 0.2, "cfg_scale": 1.0}
+    for number, line_id in enumerate(made.ids()):
+        made.edit({"op": "set", "id": line_id, "fields": {"text": f"Number {number}.", **fields}})
+    yield made
+    join()
+    made.store.close()
+
+
+def join() -> None:
+    """Wait for the threads of all runs."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("studio-run"):
+            thread.join(WAIT)
+
+
+def test_starts_at_the_same_instant_make_one_run(bench: Bench, engines: Engines) -> None:
+    """Row 'double click on Generate; Generate in a second tab': eight tabs, both kinds of button."""
+    runs, together = Runs(bench.store, engines, Limits()), threading.Barrier(8)
+    said: list[str] = []
+
+    def press(number: int) -> None:
+        together.wait(WAIT)
+        if number % 2:
+            said.append(runs.start(bench.token, "pending"))
+        else:
+            said.append(runs.start(bench.token, "these", bench.ids()))
+
+    threads = [threading.Thread(target=press, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WAIT)
+    join()
+    assert sum("on the way" in words for words in said) == 1
+    assert all(words.endswith(".") for words in said)
+    assert [len(line["takes"]) for line in bench.lines()] == [1, 1, 1, 1]
+
+
+def test_a_stop_at_the_end_of_a_run_never_reaches_the_next(bench: Bench, engines: Engines) -> None:
+    """Row 'Stop at the moment a run ends, then a new run': the late flag killed the next one."""
+    runs = Runs(bench.store, engines, Limits())
+    for first in bench.ids()[:3]:
+        runs.start(bench.token, "these", [first])
+        while runs.status(bench.token)["on"]:  # again and again, the last time just at the end
+            if bench.line(first).get("takes"):
+                runs.stop(bench.token)
+        runs.stop(bench.token)
+        runs.start(bench.token, "these", [bench.ids()[3]])
+        join()
+        assert "state" not in bench.line(bench.ids()[3])
+    assert len(bench.line(bench.ids()[3])["takes"]) == 3
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 5, 8, 30])
+def test_a_cancel_at_any_moment_belongs_to_its_run(turns: int) -> None:
+    with engine(slots=2) as running:
+        run = running.submit([brief("One.")])
+        for _ in range(turns):
+            running.pump()
+        run.cancel()
+        following = running.submit([brief("Two.")])
+        run.cancel()
+        assert isinstance(finals(run)["0", 0], (Cancelled, Done))
+        assert isinstance(finals(following)["0", 0], Done)
+        assert running.loop.runner.free_rows == 2
+
+
+def test_memory_does_not_grow_with_the_run() -> None:
+    """Row '300 to 840 lines in one run': what is done is let go of while the run goes on."""
+    lines = [brief(f"Number {number % 7}.", max_seconds=0.1) for number in range(60)]
+    alive = {}
+    with engine(slots=6) as running:
+        finished = (event for event in running.submit(lines) if isinstance(event, Done))
+        for done, _ in enumerate(finished, start=1):
+            if done in (30, 59):
+                gc.collect()
+                alive[done] = sum(isinstance(thing, Take) for thing in gc.get_objects())
+    assert all(count <= len(lines) - done + 12 for done, count in alive.items()), alive
+
+
+SAY = "from zonos.text import prepare; print(prepare('Hi', 'en', max_piece_phonemes=9).phonemes)"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"PATH": "/nonexistent"},
+        {
+            "PHONEMIZER_ESPEAK_LIBRARY": "/usr/lib/libespeak-ng.so.1",
+            "PHONEMIZER_ESPEAK_PATH": "/usr/bin/espeak-ng",
+        },
+        {"ESPEAK_DATA_PATH": "/nonexistent", "ESPEAKNG_DATA_PATH": "/nonexistent"},
+        {"LD_LIBRARY_PATH": "{folder}"},
+        {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"},
+    ],
+    ids=["no programs", "another library", "another data folder", "a broken library first", "no locale"],
+)
+def test_the_wheels_espeak_speaks_whatever_the_system_has(hostile: dict[str, str], tmp_path: Path) -> None:
+    """Row 'no eSpeak on the system': the most reported fault of all; here the wheel's own is used."""
+    (tmp_path / "libespeak-ng.so.1").write_bytes(b"not a library")
+    (tmp_path / "libespeak-ng.so").write_bytes(b"not a library")
+    changed = {name: value.format(folder=tmp_path) for name, value in hostile.items()}
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", "-c", SAY],
+        capture_output=True,
+        check=False,
+        env=os.environ | changed,
+        cwd=Path(__file__).parents[1],
+    )
+    assert done.stdout.decode().strip() == "hˈaɪ", done.stderr.decode()[-2000:]
