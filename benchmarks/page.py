@@ -7,6 +7,8 @@ import os
 import shutil
 import statistics
 import tempfile
+import time
+from pathlib import Path
 from typing import Any
 
 from benchmarks.report import arguments, show
@@ -66,7 +68,10 @@ def main(argv: list[str]) -> int:
     """See ``--help``."""
     parser = arguments("page", __doc__ or "")
     parser.add_argument("--rows", type=int, default=500)
+    parser.add_argument("--speak", type=int, default=0, help="generate this many lines instead: memory")
     options = parser.parse_args(argv)
+    if options.speak:
+        return _speak(options.speak, options.json)
     from ui.picture import CHROMIUM, FLAGS
 
     chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
@@ -119,3 +124,36 @@ def _measure(browser: Any, address: str, rows: int, rounds: int) -> tuple[dict[s
         "window.studioReady.then((s) => s.project.api.changes(0)).then((a) => JSON.stringify(a.lines))"
     )
     return found, len(json.dumps(json.loads(size), ensure_ascii=False, separators=(",", ":")).encode()) / rows
+
+
+def _speak(count: int, as_json: bool) -> int:
+    """Memory of the server while one project's lines are generated, in tenths of the run."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["ZONOS_DATA"] = folder
+        from ui import edits, projects, sample
+        from ui.limits import Limits
+        from ui.page import Studio
+
+        studio = Studio.open()
+        project = sample.first_project(studio.store)
+        words = ("One more line.", "Nobody was there.", "The door is open.", "Come in, please.")
+        new = [
+            {"op": "add", "id": f"bench{n:08d}", "fields": {"text": words[n % 4], "voice": "Heart"}}
+            for n in range(count)
+        ]
+        with studio.store.transaction() as db:
+            edits.apply(db, projects.get(db, project.token), new, Limits())
+        studio.runs.start(project.token, "pending")
+        rows: list[dict[str, Any]] = []
+        while (now := studio.runs.status(project.token))["on"]:
+            if now["done"] >= (len(rows) + 1) * count / 10:
+                rows.append({"lines done": now["done"], "resident MB": _resident_mb()})
+            time.sleep(0.2)
+        studio.close()
+    show(f"memory over {count} lines", rows, as_json)
+    return 0
+
+
+def _resident_mb() -> float:
+    fields = Path("/proc/self/status").read_text().split("VmRSS:")[1].split()
+    return int(fields[0]) / 1024

@@ -1,7 +1,7 @@
-"""Takes the pictures of the page for the README: ``python -m ui.picture``.
+"""Takes the pictures of the page for README and docs: ``python -m ui.picture``.
 
-Starts the studio on an empty data folder, generates the sample script with the embedded checkpoint and
-photographs it with chromium through playwright (both in the development requirements).
+Starts the studio on an empty data folder, works through it as a producer would, in about a minute, and
+photographs each step with chromium through playwright (both in the development requirements).
 """
 
 from __future__ import annotations
@@ -15,14 +15,25 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-WIDTH, HEIGHT = 1280, 780
+WIDTH, HEIGHT = 1280, 860
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--mute-audio")
 SPOKEN_MS = 180_000
+CELLS = (
+    "text\tvoice\temotion\n"
+    "The bridge is out. We have to go around.\tMale\tstern\n"
+    '"Around?\nThat takes a whole day!"\tYoung\tsurprised\n'
+    "Then we had better start walking.\tAlto\tvery calm\n"
+)
+PASTE = """(field, words) => {
+  const data = new DataTransfer();
+  data.setData('text/plain', words);
+  field.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+}"""
 
 
 def main() -> int:
-    """Make ``page.png`` and ``page-dark.png``."""
+    """Make the pictures."""
     parser = argparse.ArgumentParser(prog="python -m ui.picture", description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of the pictures")
     out: Path = parser.parse_args().out
@@ -49,31 +60,81 @@ def _photograph(browser: Path, out: Path) -> None:
         with sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=str(browser), args=list(FLAGS))
             view = chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=1.5)
-            _speak(view, address)
-            _shoot(view, out / "page.png")
-            view.evaluate("document.body.classList.add('dark')")
-            _shoot(view, out / "page-dark.png")
+            view.set_default_timeout(SPOKEN_MS)
+            view.goto(address)
+            view.wait_for_selector("[data-ready=yes]")
+            for name, step in STEPS.items():
+                step(view)
+                _shoot(view, out / f"{name}.png")
             chromium.close()
     finally:
         page.close()
         studio.close()
 
 
-def _speak(view: Any, address: str) -> None:
-    """Generate everything, then change one line and hear another, so that more than one status shows."""
-    view.goto(address)
-    view.wait_for_selector("[data-ready=yes]")
+def _speak(view: Any) -> None:
     view.locator("[data-which=pending]").click()
-    view.wait_for_function(
-        "document.querySelectorAll('.st-rows [data-kind=done].st-status').length === 4", timeout=SPOKEN_MS
-    )
-    view.wait_for_selector(".st-notice", state="detached", timeout=SPOKEN_MS)
+    view.wait_for_selector(".st-rows .st-busy[style*='%']")
+    view.wait_for_function("document.querySelector('.st-bar-words').textContent.includes('per second')")
+
+
+def _listen(view: Any) -> None:
+    """One line changed, another heard, so that more than one status shows."""
+    view.wait_for_function("document.querySelectorAll('.st-rows [data-kind=done].st-status').length === 4")
+    view.wait_for_selector(".st-notice", state="detached")
     row = view.locator(".st-rows > .st-row").nth(3)
     row.locator(".st-text").fill("Put the box down, and step away from the door. Slowly.")
     view.locator(".st-rows [data-do=play]").nth(1).click()
     view.wait_for_function("document.querySelector('audio').currentTime > 0.9")
     view.locator(".st-dock .st-tool-big").click()
     view.locator(".st-rows [data-do=emotion]").nth(2).click()
+
+
+def _dark(view: Any) -> None:
+    view.evaluate("document.body.classList.add('dark')")
+
+
+def _takes(view: Any) -> None:
+    view.evaluate("document.body.classList.remove('dark')")
+    view.keyboard.press("Escape")
+    view.locator(".st-rows [data-do=menu]").nth(1).click()
+    view.locator(".st-menu [data-act=three]").click()
+    view.wait_for_function("document.querySelectorAll('.st-rows .st-take')[1].textContent.startsWith('4')")
+    view.locator(".st-rows [data-do=menu]").nth(1).click()
+    view.locator(".st-menu [data-act=takes]").click()
+    view.wait_for_selector(".st-take-row")
+
+
+def _paste(view: Any) -> None:
+    view.keyboard.press("Escape")
+    view.locator(".st-rows .st-text").nth(3).evaluate(PASTE, CELLS)
+    view.wait_for_selector(".st-import[open]")
+
+
+def _details(view: Any) -> None:
+    view.locator(".st-import .st-primary").click()
+    view.locator(".st-rows [data-do=menu]").nth(4).click()
+    view.locator(".st-menu [data-act=details]").click()
+    view.wait_for_function("document.querySelector('.st-phonemes').textContent.length > 3")
+
+
+def _export(view: Any) -> None:
+    view.keyboard.press("Escape")
+    view.get_by_role("tab", name="Export").click()
+    view.wait_for_function(
+        "document.querySelector('#studio-export-preview textarea').value.includes('lines.')"
+    )
+
+
+STEPS = {
+    "walk-1-generate": _speak,
+    "page": _listen,
+    "page-dark": _dark,
+    "walk-2-takes": _takes,
+    "walk-3-paste": _paste,
+    "walk-4-settings": _details,
+    "walk-5-export": _export,
+}
 
 
 def _shoot(view: Any, path: Path) -> None:

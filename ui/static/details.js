@@ -9,7 +9,7 @@ export class Details {
     this.name = this.#plain("name", "File name", "text", "Used for its files; empty is made from the text.");
     this.seed = this.#plain("seed", "Seed", "number", "The same seed, line and model give the same take. Empty draws a new one each time.");
     this.takes = this.#plain("takes", "Takes", "number", "Takes made in one go.");
-    this.prefix = this.#plain("prefix_text", "Words before", "text", "What is said in the clip below.");
+    this.prefix = this.#plain("prefix_text", "Words before", "text", "What is said in that clip; with it no word is lost at the seam.");
     this.prefixAudio = el("select", { class: "st-input", "aria-label": "Continue from the voice's clip" });
     this.prefixAudio.addEventListener("change", () => project.set(this.id, { prefix_audio: this.prefixAudio.value || null }));
     this.note = el("textarea", { class: "st-input", rows: 2, dir: "auto", "aria-label": "Note" });
