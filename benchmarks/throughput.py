@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from benchmarks.bare import BareLoop
 from benchmarks.report import arguments, ratio, show
 from benchmarks.work import (
     Item,
@@ -32,6 +33,8 @@ def main(argv: list[str]) -> int:
     model = load_model(options)
     items = mixed_items(options.lines, tuple(options.frames))
     scaling(model, items, options.slots, options.rounds, options.json, options.weights)
+    if not model.config.backbone.is_hybrid:
+        against_bare_loop(model, options.rounds, options.json)
     if not options.skip_comparisons:
         comparisons(model, max(options.slots), options.rounds, options.json, options.frames[0])
     return 0
@@ -62,6 +65,22 @@ def scaling(
         )
     title = f"throughput of {weights}, {str(model.dtype)[6:]}, guidance 2, {len(items)} mixed lines"
     show(title, rows, as_json)
+
+
+def against_bare_loop(model: Zonos, rounds: int, as_json: bool, tokens: int = 60, frames: int = 24) -> None:
+    """One line alone against the plainest loop of the same layers."""
+    ours: list[float] = []
+    bare: list[float] = []
+    for _ in range(rounds + 1):
+        timing = decode_refilled(new_runner(model, 1), plans(model, [Item(tokens, frames)]))
+        ours.append(timing.seconds / timing.steps)
+        bare.append(BareLoop(model, tokens, frames).step_seconds())
+    rows = [
+        {"way": "engine's step, one line", "ms/step": 1000 * min(ours[1:])},
+        {"way": "bare loop of the same layers, greedy", "ms/step": 1000 * min(bare[1:])},
+    ]
+    note = f"engine / bare: {ratio(ours[1:], bare[1:]):.3f} (prefill, sampling and reading flags included)"
+    show("one line alone", rows, as_json, [note])
 
 
 def comparisons(model: Zonos, slots: int, rounds: int, as_json: bool, unit: int) -> None:
