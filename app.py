@@ -20,7 +20,11 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     page = build(studio)
-    _, address, _ = page.launch(prevent_thread_lock=True, **launch_options(studio))
+    try:
+        _, address, _ = page.launch(prevent_thread_lock=True, **launch_options(studio))
+    except (OSError, ValueError) as error:  # the port is taken, or is no number
+        print(f"The studio cannot be shown: {error}", file=sys.stderr)
+        return 1
     print(f"Zonos Studio is at {address} (projects in {studio.store.folder})", flush=True)
     try:
         page.block_thread()

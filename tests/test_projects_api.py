@@ -184,3 +184,45 @@ def test_the_page_is_ready_before_torch_is_imported() -> None:
     code = "import sys, ui.page; sys.exit(bool({'torch', 'av', 'sudachipy'} & set(sys.modules)))"
     root = Path(__file__).resolve().parent.parent
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "json", "txt", "srt", "vtt", "xlsx"])
+def test_every_kind_of_script_comes_in_as_it_went_out(visitor: Visitor, kind: str) -> None:
+    from zonos.line import Emotion, Line
+    from zonos.script_write import write_script
+
+    rich = kind not in ("txt", "srt", "vtt")
+    lines = [
+        Line(
+            text="=1+1; “Größe”, \u0645\u0631\u062d\u0628\u0627",
+            voice="Alto",
+            emotion=Emotion(fear=0.5),
+            seed=7,
+        ),
+        Line(text="Second.", language="de", speaking_rate=12.5),
+    ]
+    files = {"script": (f"script.{kind}", write_script(lines, kind), "application/octet-stream")}
+    answer = visitor.http.post("/studio/script", files=files).json()
+    fields = [row["fields"] for row in answer["rows"]]
+    assert [entry["text"] for entry in fields] == [line.text for line in lines]
+    if rich:
+        assert (fields[0]["voice"], fields[0]["emotion"], fields[0]["seed"]) == ("Alto", {"fear": 0.5}, 7)
+        assert (fields[1]["language"], fields[1]["speaking_rate"]) == ("de", 12.5)
+    if kind in ("srt", "vtt"):
+        assert answer["rows"][0]["slot"][0] == 0
+
+
+def test_a_script_that_cannot_be_read_is_said(visitor: Visitor) -> None:
+    for content in (b"", b"\x00\x01\x02" * 400, b"PK\x03\x04broken"):
+        answer = visitor.http.post("/studio/script", files={"script": ("x.csv", content, "text/csv")})
+        assert answer.status_code == 400 or answer.json()["rows"] == [] or answer.json()["warnings"]
+
+
+def test_the_limit_of_characters_is_said(visitor: Visitor) -> None:
+    visitor.limits = Limits(characters=10)
+    first = visitor.ids()[0]
+    refused = visitor.edit({"op": "set", "id": first, "fields": {"text": "x" * 11, "voice": "Alto"}})
+    assert refused == [
+        {"id": first, "field": "text", "reason": "A line holds at most 10 characters here; split it."}
+    ]
+    assert visitor.line(first)["voice"] == "Alto"

@@ -8,7 +8,7 @@ from typing import Any
 from ui import listen
 from ui.edits import NOT_EDITABLE
 from ui.limits import Limits
-from ui.settings_help import described
+from ui.settings_help import choices, described
 from zonos.languages import LANGUAGES
 from zonos.line import EMOTIONS, PRESETS, Line
 
@@ -29,5 +29,6 @@ def about(limits: Limits) -> dict[str, Any]:
         "fields": [name for name in Line.model_fields if name not in NOT_EDITABLE],
         "limits": asdict(limits),
         "settings": described(),
+        "choices": choices(),
         "listens": listen.model_folder() is not None,
     }

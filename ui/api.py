@@ -153,8 +153,12 @@ class Api:
     async def export(self, request: Request) -> Response:
         """A zip that the export tab has made; its name was told to nobody else."""
         token, made = request.path_params["token"], request.path_params["made"]
-        with self.store.transaction() as db:
-            project = projects.get(db, token)
+
+        def find() -> projects.Project:
+            with self.store.transaction() as db:
+                return projects.get(db, token)
+
+        project = await run_in_threadpool(find)
         path = self.store.scratch / f"{made}.zip"
         if not re.fullmatch(r"[a-f0-9]{32}", made) or not path.is_file():
             raise Problem(404, "This zip was fetched already; make it again.")

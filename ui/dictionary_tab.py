@@ -11,6 +11,7 @@ from ui import projects, recipes, words
 from ui.checks import look
 from ui.store import Store
 from ui.table import REFRESH
+from ui.words_for_faults import in_words
 from zonos.dictionary import Dictionary, Entry
 from zonos.line import Line
 
@@ -43,6 +44,7 @@ def create(store: Store, token: gr.BrowserState) -> gr.Dataframe:
         language = gr.Textbox("en-us", label="Language", max_lines=1)
         sound = gr.Textbox(label="Phonemes", interactive=False, elem_id="studio-words-sound")
 
+    @in_words
     def write(value: str, rows: list[list[Any]]) -> tuple[Any, str]:
         found, faults = parse(rows)
         if faults:
@@ -55,6 +57,7 @@ def create(store: Store, token: gr.BrowserState) -> gr.Dataframe:
         entries = "1 word" if len(found) == 1 else f"{len(found)} words"
         return cells(found), f"Saved {entries}. {lines} said otherwise now."
 
+    @in_words
     def try_out(text: str, code: str, rows: list[list[Any]]) -> str:
         if not text.strip():
             return ""

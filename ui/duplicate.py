@@ -24,7 +24,7 @@ def duplicate(store: Store, token: str) -> Project:
 
     Raises:
         UnknownProject: no such project.
-        OSError: a take's file could not be copied; no copy is left.
+        StorageError: a take's file could not be copied; no copy is left.
     """
     with store.transaction() as db:
         source = projects.get(db, token)

@@ -146,7 +146,7 @@ class _Desk:
 
     def _set(self, edit: SetFields) -> list[dict[str, Any]]:
         row = self._row(edit.id)
-        line, refused = checked(row.line, edit.fields)
+        line, refused = self._checked(row.line, edit.fields)
         if line != row.line:
             recipe = self.recipes.of(line)
             lines.rewrite(self.db, self.token, row.id, line, recipe, self.revision)
@@ -161,7 +161,7 @@ class _Desk:
             raise Refused(
                 f"A project holds at most {self.limits.rows} rows here; start another project.", edit.id
             )
-        line, refused = checked(Line(text=""), edit.fields)
+        line, refused = self._checked(Line(text=""), edit.fields)
         after = edit.after if edit.first or edit.after else lines.last_id(self.db, self.token)
         position = lines.positions_after(self.db, self.token, after, 1, self.revision)[0]
         recipe = self.recipes.of(line)
@@ -213,6 +213,15 @@ class _Desk:
         recipe = self.recipes.of(line)
         lines.rewrite(self.db, self.token, row.id, line, recipe, self.revision)
         return []
+
+    def _checked(self, line: Line, fields: dict[str, Any]) -> tuple[Line, list[tuple[str, str]]]:
+        most = self.limits.characters
+        if isinstance(fields.get("text"), str) and len(fields["text"]) > most:
+            sentence = f"A line holds at most {most} characters here; split it."
+            rest = {name: value for name, value in fields.items() if name != "text"}
+            kept, refused = checked(line, rest)
+            return kept, [("text", sentence), *refused]
+        return checked(line, fields)
 
     def _row(self, line_id: str) -> lines.Row:
         row = lines.get(self.db, self.token, line_id)

@@ -9,7 +9,8 @@ import gradio as gr
 from pydantic import ValidationError
 
 from ui import export, projects
-from ui.store import StorageError, Store, disk_words
+from ui.store import Store
+from ui.words_for_faults import in_words
 from zonos.audio_write import FORMATS
 from zonos.names import DEFAULT_TEMPLATE, FIELDS
 
@@ -69,6 +70,7 @@ def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
     controls: list[Any] = [parts, kind, template, ticked, gap, voice_gap, level, loudness]
     inputs = [token, *controls]
 
+    @in_words
     def preview(value: str, *given: Any) -> str:
         try:
             options = _options(*given)
@@ -81,15 +83,12 @@ def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
         rest = [f"… and {more} more"] if more > 0 else []
         return "\n".join([f"{len(plan.items)} lines.", *(names if options.files else []), *rest, *plan.notes])
 
+    @in_words
     def write(value: str, *given: Any) -> tuple[str, str]:
         try:
             path, plan = export.write(store, value, _options(*given))
         except ValidationError as error:
             return "", _words(error)
-        except OSError as error:
-            return "", disk_words(error)
-        except StorageError as error:
-            return "", str(error)
         return Path(path).stem, "\n".join([f"{len(plan.items)} lines went in.", *plan.notes])
 
     quiet: dict[str, Any] = {"show_progress": "hidden"}

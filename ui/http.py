@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from ui import library, projects
-from ui.store import StorageError
+from ui.store import StorageError, file_words
 from ui.voice_archive import ArchiveError
 from zonos.errors import CheckpointError, LineError, ScriptError
 
@@ -50,6 +50,8 @@ def said(call: Handler) -> Handler:
             return _problem(400, str(error))
         except (StorageError, CheckpointError) as error:
             return _problem(503, str(error))
+        except OSError as error:
+            return _problem(503, file_words(error))
 
     return answer
 

@@ -214,6 +214,9 @@ def _keep(store: Store, clip: Clip) -> tuple[str, str]:
     target = store.clips / file
     if not target.exists():
         part = store.scratch / f"{uuid.uuid4().hex}.part"
-        shutil.copyfile(clip.path, part)
-        part.replace(target)
+        try:
+            shutil.copyfile(clip.path, part)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
     return content[:32], file

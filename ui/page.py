@@ -15,9 +15,11 @@ from ui.cleanup import clean
 from ui.engines import Engines, load_engine
 from ui.limits import Limits
 from ui.runs import Runs
-from ui.store import Store, data_folder
+from ui.store import StorageError, Store, data_folder
 from ui.table import HEAD, OPEN, REFRESH, create_table
+from ui.words_for_faults import in_words
 
+HANDLERS_AT_ONCE = 8
 STORAGE_KEY = "zonos-studio-project"
 # Not for secrecy (the browser is its owner's): the same value opens the state again after a restart.
 STORAGE_SECRET = "zonos-studio-1"
@@ -82,6 +84,7 @@ def build(studio: Studio) -> gr.Blocks:
         for event in events:
             event.then(None, token, None, js=OPEN)
         _wire_top(studio.store, token, top)
+    page.queue(default_concurrency_limit=HANDLERS_AT_ONCE)
     return page
 
 
@@ -103,10 +106,12 @@ def _top() -> _Top:
 
 
 def _wire_top(store: Store, token: gr.BrowserState, top: _Top) -> None:
+    @in_words
     def renamed(value: str, new_name: str) -> None:
         with store.transaction() as db:
             projects.rename(db, projects.get(db, value).token, new_name)
 
+    @in_words
     def picked(value: str, chosen: str) -> str:
         with store.transaction() as db:
             settings = projects.get(db, value).settings.model_copy(update={"model": chosen})
@@ -121,8 +126,12 @@ def _wire_top(store: Store, token: gr.BrowserState, top: _Top) -> None:
 
 
 def _open(store: Store) -> Callable[[str], tuple[Any, ...]]:
+    @in_words
     def opened(value: str) -> tuple[Any, ...]:
-        project = project_tab.open_or_sample(store, value)
+        try:
+            project = project_tab.open_or_sample(store, value)
+        except StorageError as error:
+            raise gr.Error(str(error), duration=None) from error
         with store.transaction() as db:
             listed = projects.siblings(db, project)
             spellings = words.every(db, project.token)

@@ -10,8 +10,9 @@ import gradio as gr
 from ui import archive, library, projects, sample
 from ui.duplicate import duplicate
 from ui.limits import Limits
-from ui.store import StorageError, Store
+from ui.store import Store
 from ui.voice_archive import ArchiveError
+from ui.words_for_faults import in_words
 
 DOWNLOAD = """async (token) => {
   const studio = await window.studioReady;
@@ -49,11 +50,13 @@ def create(store: Store, limits: Limits, token: gr.BrowserState) -> tuple[gr.Dro
             "Open a project's zip", size="md", file_types=[".zip"], elem_id="studio-import"
         )
 
+    @in_words
     def open_new(value: str) -> str:
         with store.transaction() as db:
             shelf = projects.get(db, value).shelf
         return projects.create(store, "New script", shelf).token
 
+    @in_words
     def remove(value: str) -> tuple[str, str, Any]:
         with store.transaction() as db:
             project = projects.get(db, value)
@@ -63,25 +66,33 @@ def create(store: Store, limits: Limits, token: gr.BrowserState) -> tuple[gr.Dro
             return rest[0][1], value, gr.update(visible=True)
         return projects.create(store, "New script", project.shelf).token, value, gr.update(visible=True)
 
+    @in_words
     def bring_back(value: str) -> tuple[str, Any]:
         with store.transaction() as db:
             projects.set_deleted(db, value, False)
         return value, gr.update(visible=False)
 
+    @in_words
+    def copied(value: str) -> str:
+        return duplicate(store, value).token
+
+    @in_words
     def unpack(value: str, path: str) -> str:
         with store.transaction() as db:
             shelf = projects.get(db, value).shelf
         try:
             return archive.read_archive(store, Path(path), shelf, limits).token
-        except (ArchiveError, library.VoiceError, StorageError) as error:
+        except (ArchiveError, library.VoiceError) as error:
             gr.Warning(str(error))
             return value
+        finally:
+            Path(path).unlink(missing_ok=True)  # Gradio's copy of the upload
 
     quiet: dict[str, Any] = {"show_progress": "hidden"}
     switches = [
         listed.input(lambda chosen: chosen, listed, token, **quiet),
         new.click(open_new, token, token, **quiet),
-        copy.click(lambda value: duplicate(store, value).token, token, token),
+        copy.click(copied, token, token, **quiet),
         delete.click(remove, token, [token, deleted, undo], **quiet),
         undo.click(bring_back, deleted, [token, undo], **quiet),
         load.upload(unpack, [token, load], token, **quiet),

@@ -57,6 +57,23 @@ def described() -> list[dict[str, Any]]:
     ]
 
 
+def choices() -> list[dict[str, Any]]:
+    """Settings that are a choice of words."""
+    return [
+        {
+            "name": "speaker_noised",
+            "title": "Clean up the clip's noise",
+            "help": "Tells the hybrid that the voice's clip is noisy, so that the noise is not copied.",
+            "choices": [
+                ["default", None],
+                ["auto", "auto"],
+                ["clip is noisy", True],
+                ["clip is clean", False],
+            ],
+        }
+    ]
+
+
 def _setting(name: str, title: str, words: str, step: float) -> dict[str, Any]:
     low, high = limits(name)
     assert name in Line.model_fields

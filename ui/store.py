@@ -87,7 +87,8 @@ class Store:
         """All or nothing; nested calls of one thread join the outer transaction.
 
         Raises:
-            StorageError: the disk is full, or another program holds the database.
+            StorageError: the disk is full, a file beside the database cannot be written, or another
+                program holds the database.
         """
         with self._mutex:
             if self._db.in_transaction:
@@ -104,6 +105,8 @@ class Store:
                     raise
             except sqlite3.OperationalError as error:
                 raise StorageError(_words(error)) from error
+            except OSError as error:
+                raise StorageError(file_words(error)) from error
 
     def own(self) -> bool:
         """Whether this process is the only one that works in the folder; asked once, at the start."""
@@ -129,6 +132,13 @@ def _words(error: sqlite3.OperationalError) -> str:
     if "full" in text:
         return "The disk is full. Nothing was changed; free some space and try again."
     return f"The studio's database refused: {error}. Nothing was changed."
+
+
+def file_words(error: OSError) -> str:
+    """A sentence for a file other than a take."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "The disk is full. Nothing was changed; free some space and try again."
+    return f"A file could not be read or written ({error.strerror or error}). Nothing was changed."
 
 
 def disk_words(error: OSError) -> str:

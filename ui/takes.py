@@ -45,7 +45,7 @@ def folder(store: Store, project: str) -> Path:
 
 
 def add(db: sqlite3.Connection, project: str, take: NewTake) -> None:
-    """Record a take. The newest good one is starred until the producer stars another by hand."""
+    """Record a take under the next number of its line."""
     number = db.execute(
         "SELECT coalesce(max(number), 0) + 1 FROM takes WHERE project = ? AND line = ?", (project, take.line)
     ).fetchone()[0]

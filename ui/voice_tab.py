@@ -8,8 +8,9 @@ from typing import Any
 import gradio as gr
 
 from ui import library, uploads
-from ui.store import StorageError, Store
+from ui.store import Store
 from ui.table import REFRESH
+from ui.words_for_faults import in_words
 
 TEMPLATE = '<div class="st-mount"></div>'
 LOADER = "window.studioReady.then((studio) => studio.showVoices(element.querySelector('.st-mount')));"
@@ -37,6 +38,7 @@ def create(store: Store, token: gr.BrowserState) -> None:
             add = gr.Button("Add", variant="primary", size="md", elem_id="studio-voice-add")
             said = gr.Markdown(elem_id="studio-voice-said")
 
+    @in_words
     def take(value: str, path: str | None, wanted: str, may: bool) -> tuple[Any, ...]:
         kept = gr.update(), gr.update(), gr.update()
         if not path:
@@ -46,7 +48,7 @@ def create(store: Store, token: gr.BrowserState) -> None:
                 _, sentence = uploads.add_clip(
                     store, value, file, Path(path).name, wanted, consent=may, join=bool(wanted.strip())
                 )
-        except (library.VoiceError, StorageError) as error:
+        except library.VoiceError as error:
             return *kept, str(error)
         Path(path).unlink(missing_ok=True)  # our own copy is in the library
         return None, "", False, sentence

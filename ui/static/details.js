@@ -17,6 +17,8 @@ export class Details {
     this.phonemes = el("p", { class: "st-phonemes", "aria-label": "Phonemes" });
     this.said = el("ul", { class: "st-said" });
     this.settings = facts.settings.flatMap((group) => group.settings.map((setting) => this.#setting(setting)));
+    this.choices = facts.choices.map((choice) => this.#choice(choice));
+    this.settings.push(...this.choices);
     this.popover = el(
       "div",
       { class: "st-pop st-details", popover: "auto", role: "dialog", "aria-label": "Settings of the line" },
@@ -30,6 +32,7 @@ export class Details {
       this.#labelled("Continue from", this.prefixAudio, "The speech goes on where this voice's clip ends."),
       this.prefix.row,
       ...facts.settings.map((group, index) => this.#group(group, index)),
+      ...this.choices.map((choice) => choice.row),
     );
   }
 
@@ -73,6 +76,14 @@ export class Details {
     });
     const show = (line) => (field.value = line[name] ?? (name === "takes" ? 1 : ""));
     return { row: this.#labelled(title, field, help), show };
+  }
+
+  #choice({ name, title, help, choices }) {
+    const select = el("select", { class: "st-input", "aria-label": title }, ...choices.map(([label], i) => el("option", { value: i, text: label })));
+    select.addEventListener("change", () => this.project.set(this.id, { [name]: choices[Number(select.value)][1] }));
+    const show = (line) => (select.value = Math.max(0, choices.findIndex(([, value]) => value === (line[name] ?? null))));
+    const know = ({ conditioners }) => (select.disabled = !conditioners.includes(name));
+    return { name, row: this.#labelled(title, select, help), show, know };
   }
 
   // A number, empty for the model's default, with an "auto" box where the model may decide itself.

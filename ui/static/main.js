@@ -15,6 +15,8 @@ export function mount(root) {
   let voicesPlace = null;
   return {
     async open(token) {
+      if (!token && !project)
+        root.textContent = "Your project could not be opened; the message says why. Reload the page to try again.";
       if (!token || project?.api.token === token) return;
       await project?.close().catch(() => {});
       leave?.abort();

@@ -15,6 +15,12 @@ import { RowMenu } from "./menu.js";
 import { Takes } from "./takes.js";
 import { buildRow, fillChoices, grow, takeWords, updateLook, updateRow, updateStatus, updateTakes } from "./row.js";
 
+const STEPS = [
+  ["Write.", "One row a line; pick voice, language and emotion, or paste rows from a spreadsheet."],
+  ["Generate pending.", "Players fill in as lines finish. Go on editing; closing the tab stops nothing."],
+  ["Listen and choose.", "Make new takes of one line, star the best, export them all."],
+];
+const FEW_ROWS = 8; // the three steps have room below the table
 const UPLOAD = "\u0000upload";
 
 export class Table extends EventTarget {
@@ -38,8 +44,9 @@ export class Table extends EventTarget {
     this.keys = new Keys(this.#keyActs());
     this.list = el("div", { class: "st-rows", role: "list", "aria-label": "Lines" });
     this.head = this.#head();
+    this.steps = el("ol", { class: "st-steps" }, ...STEPS.map(([what, how]) => el("li", {}, el("b", { text: what }), ` ${how}`)));
     this.empty = el("p", { class: "st-empty", hidden: true });
-    this.node = el("div", { class: "st-table" }, this.#tools(), this.bulk.node, this.head, this.list, this.empty, this.#foot());
+    this.node = el("div", { class: "st-table" }, this.#tools(), this.bulk.node, this.head, this.list, this.empty, this.#foot(), this.steps);
     this.popovers = [this.emotion.popover, this.menu.popover, this.keys.popover, this.details.popover, this.takes.popover, this.importer.dialog];
     this.context = this.#context();
     this.#listen();
@@ -104,6 +111,7 @@ export class Table extends EventTarget {
       shown += !row.hidden;
     }
     this.filter.count();
+    this.steps.hidden = this.rows.size > FEW_ROWS;
     this.empty.hidden = shown > 0;
     this.empty.textContent = this.rows.size ? "No line fits this filter." : "No lines yet. Add one, paste from a spreadsheet, or import a file.";
   }
