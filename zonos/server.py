@@ -25,6 +25,8 @@ from zonos.voices import VoiceFolder
 __all__ = ["Server", "Service", "Settings", "beside", "create_app", "main", "mount"]
 
 KEYS = "ZONOS_API_KEYS"
+# Longer than clients keep idle connections, so that none is closed as they send.
+KEEP_ALIVE_SECONDS = 75
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -163,6 +165,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, service: Service, config: uvicorn.Config) -> None:
         config.timeout_graceful_shutdown = int(service.settings.drain_seconds)
+        config.timeout_keep_alive = KEEP_ALIVE_SECONDS
         super().__init__(config)
         self.service = service
 

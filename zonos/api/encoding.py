@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Literal, Protocol
 
 import numpy as np
@@ -23,6 +24,31 @@ class Encoder(Protocol):
     def finish(self) -> bytes:
         """The last bytes."""
         ...
+
+
+class OneAtATime:
+    """An encoder whose owner may leave while a thread still encodes: the calls wait for each other.
+
+    FFmpeg's encoders abort the process when two threads are in them.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._lock = threading.Lock()
+        self._finished = False
+
+    def push(self, samples: np.ndarray) -> bytes:
+        """See :class:`Encoder`; nothing after the end."""
+        with self._lock:
+            return b"" if self._finished else self._encoder.push(samples)
+
+    def finish(self) -> bytes:
+        """See :class:`Encoder`; what FFmpeg gave is given back."""
+        with self._lock:
+            if self._finished:
+                return b""
+            self._finished = True
+            return self._encoder.finish()
 
 
 def open_encoder(name: ResponseFormat, sample_rate: int, total_samples: int | None = None) -> Encoder:

@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.requests import ClientDisconnect
 
 from zonos.errors import CheckpointError, LineError
 from zonos.line import explain
@@ -110,6 +111,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(CheckpointError)
     async def checkpoint(_: Request, error: CheckpointError) -> JSONResponse:
         return ApiError(503, "model_not_available", str(error)).response()
+
+    @app.exception_handler(ClientDisconnect)
+    async def gone(_: Request, error: ClientDisconnect) -> JSONResponse:
+        return ApiError(499, "client_gone", "The client hung up.").response()
 
     @app.exception_handler(sqlite3.OperationalError)
     async def storage(_: Request, error: sqlite3.OperationalError) -> JSONResponse:

@@ -140,16 +140,24 @@ class Jobs:
             ).fetchall()
             return JobList(jobs=[_job(row, _counts(db, row["id"]), []) for row in rows])
 
+    def summary(self, owner: str, job: str) -> JobInfo:
+        """A job without its lines.
+
+        Raises:
+            ApiError: see :meth:`row`.
+        """
+        row = self.row(owner, job)
+        with self.store.transaction() as db:
+            return _job(row, _counts(db, job), [])
+
     def info(self, owner: str, job: str) -> JobInfo:
         """A job with all its lines.
 
         Raises:
             ApiError: see :meth:`row`.
         """
-        row = self.row(owner, job)
         takes, _ = self.changes(job, 0)
-        with self.store.transaction() as db:
-            return _job(row, _counts(db, job), takes)
+        return self.summary(owner, job).model_copy(update={"lines": takes})
 
     def changes(self, job: str, after: int) -> tuple[list[TakeInfo], int]:
         """Takes that changed after a number, and the number of the last change."""

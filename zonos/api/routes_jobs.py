@@ -227,7 +227,7 @@ async def _follow(service: Service, owner: str, job: str, after: int) -> AsyncGe
 def _end(service: Service, owner: str, job: str) -> dict[str, Any] | None:
     """The last event's data, once the job is over."""
     try:
-        info = service.jobs.info(owner, job)
+        info = service.jobs.summary(owner, job)
     except ApiError:
         return {"id": job, "state": "deleted"}
     if info.state == "active" or any(info.counts.get(state) for state in ("waiting", "running")):

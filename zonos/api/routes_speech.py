@@ -15,7 +15,7 @@ from zonos.api.errors import ApiError, invalid
 from zonos.api.feed import Feed
 from zonos.api.guard import Client, client_of
 from zonos.api.intake import read_json, too_long
-from zonos.api.sending import Pieces, unless_gone
+from zonos.api.sending import Pieces, sliced, unless_gone
 from zonos.api.service import Service
 from zonos.api.speaking import Speaking
 from zonos.api.speech_body import SpeechBody
@@ -112,32 +112,18 @@ async def _begin(service: Service, client: Client, body: SpeechBody, held: ExitS
 
 async def _answer(service: Service, request: Request, body: SpeechBody, speaking: Speaking) -> Response:
     if not body.stream and body.stream_format == "audio":
-        data, _ = await unless_gone(request, speaking.whole())
-        headers = _headers(body, speaking)
-        return _Whole(data, media_type=media_type(body.response_format), headers=headers, speaking=speaking)
-    await unless_gone(request, speaking.start())
-    events = body.stream_format == "sse"
+        data = await unless_gone(request, speaking.whole())
+        pieces, length = sliced(data), {"content-length": str(len(data))}
+    else:
+        await unless_gone(request, speaking.start())
+        pieces, length = (speaking.events() if body.stream_format == "sse" else speaking.audio()), {}
     return Pieces(
-        speaking.events() if events else speaking.audio(),
-        media_type="text/event-stream" if events else media_type(body.response_format),
+        pieces,
+        media_type="text/event-stream" if body.stream_format == "sse" else media_type(body.response_format),
         stall_seconds=service.settings.stall_seconds,
-        headers=_headers(body, speaking),
+        headers={**_headers(body, speaking), **length},
         on_close=speaking.close,
     )
-
-
-class _Whole(Response):
-    """A finished file; what was held is let go when it is sent."""
-
-    def __init__(self, content: bytes, *, speaking: Speaking, **options: Any) -> None:
-        super().__init__(content, **options)
-        self._speaking = speaking
-
-    async def __call__(self, *args: Any) -> None:
-        try:
-            await super().__call__(*args)
-        finally:
-            self._speaking.close()
 
 
 def _headers(body: SpeechBody, speaking: Speaking) -> dict[str, str]:

@@ -19,6 +19,8 @@ log = logging.getLogger("zonos.api")
 
 T = TypeVar("T")
 
+SLICE = 65_536
+
 
 class BrokenOff(Exception):
     """The source of a response failed after its start; the reader must not take it for whole."""
@@ -79,6 +81,12 @@ class Pieces(Response):
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
         except TimeoutError:
             raise BrokenOff(f"the reader took nothing for {self.stall_seconds:g} s") from None
+
+
+async def sliced(data: bytes) -> AsyncGenerator[bytes, None]:
+    """Pieces of something whole: a slow reader is noticed."""
+    for start in range(0, len(data), SLICE):
+        yield data[start : start + SLICE]
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:

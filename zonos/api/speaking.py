@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from anyio import to_thread
 
-from zonos.api.encoding import ResponseFormat, encode_whole, open_encoder
+from zonos.api.encoding import OneAtATime, ResponseFormat, encode_whole, open_encoder
 from zonos.api.errors import ApiError, line_failed
 from zonos.api.feed import Feed
 from zonos.api.metrics import Metrics
@@ -47,7 +47,7 @@ class Speaking:
         self._first = await self._next_chunk()
         self.metrics.first_chunk.observe(time.monotonic() - self._begun)
 
-    async def whole(self) -> tuple[bytes, Speech]:
+    async def whole(self) -> bytes:
         """Everything, as one file.
 
         Raises:
@@ -56,10 +56,8 @@ class Speaking:
         while await self._next_chunk() is not None:
             pass
         assert self.speech is not None  # the chunks end with it
-        data = await to_thread.run_sync(
-            encode_whole, self.format, self.speech.samples, self.speech.sample_rate
-        )
-        return data, self.speech
+        samples, rate = self.speech.samples, self.speech.sample_rate
+        return await to_thread.run_sync(encode_whole, self.format, samples, rate)
 
     async def audio(self) -> AsyncGenerator[bytes, None]:
         """Encoded pieces, the first of which :meth:`start` waited for.
@@ -70,17 +68,19 @@ class Speaking:
         chunk = self._first
         if chunk is None:
             return
-        encoder = open_encoder(self.format, chunk.sample_rate)
-        while chunk is not None:
-            data = await to_thread.run_sync(encoder.push, chunk.samples)
-            if data:
+        encoder = OneAtATime(open_encoder(self.format, chunk.sample_rate))
+        try:
+            while chunk is not None:
+                if data := await to_thread.run_sync(encoder.push, chunk.samples):
+                    yield data
+                try:
+                    chunk = await self._next_chunk()
+                except ApiError as error:
+                    raise BrokenOff(error.message) from error
+            if data := await to_thread.run_sync(encoder.finish):
                 yield data
-            try:
-                chunk = await self._next_chunk()
-            except ApiError as error:
-                raise BrokenOff(error.message) from error
-        if data := await to_thread.run_sync(encoder.finish):
-            yield data
+        finally:
+            encoder.finish()
 
     async def events(self) -> AsyncGenerator[bytes, None]:
         """The same as OpenAI's server-sent events; a failure is an event too."""

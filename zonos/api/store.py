@@ -44,6 +44,7 @@ VERSIONS = (
         PRIMARY KEY (job, n, take)
     );
     CREATE INDEX takes_by_line ON takes (job, line, take);
+    CREATE INDEX takes_changed ON takes (job, revision);
     CREATE INDEX takes_open ON takes (job) WHERE state IN ('waiting', 'running');
     CREATE TABLE voices (
         id TEXT PRIMARY KEY,
