@@ -64,7 +64,7 @@ def test_sixteen_clients_hear_what_they_would_hear_alone(serve: Serve) -> None:
         fields = {"voice": voices[number], "language": LANGUAGES[number], "seed": 40 + number}
         if together:
             start.wait(60)
-        answer = server.speak("Kilo, lima, metro.", max_seconds=0.6, response_format="pcm", **fields)
+        answer = server.speak("Kilo, lima, metro.", max_seconds=0.4, response_format="pcm", **fields)
         assert answer.status_code == 200, answer.text
         return answer.content
 
