@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
+import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -12,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engines import engine, finals
+from engines import VOICES, engine, finals
 from studio_support import Bench
+from test_projects_api import Visitor, upload
 
+from ui import duplicate, library, lines, sample
 from ui.engines import Engines
 from ui.limits import Limits
 from ui.runs import Runs
+from ui.store import StorageError, Store
 from zonos.events import Cancelled, Done
 from zonos.line import Line
 from zonos.takes import Take
@@ -152,3 +158,89 @@ def test_the_wheels_espeak_speaks_whatever_the_system_has(hostile: dict[str, str
         cwd=Path(__file__).parents[1],
     )
     assert done.stdout.decode().strip() == "hˈaɪ", done.stderr.decode()[-2000:]
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies stop half-way, as on a disk that fills up."""
+
+    def copy(source: Any, target: Any, *_: Any, **__: Any) -> None:
+        content = source.read() if hasattr(source, "read") else Path(source).read_bytes()
+        half = content[: len(content) // 2]
+        if hasattr(target, "write"):
+            target.write(half)
+        else:
+            Path(target).write_bytes(half)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def link(*_: Any) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(shutil, "copyfile", copy)
+    monkeypatch.setattr(shutil, "copyfileobj", copy)
+    monkeypatch.setattr(os, "link", link)
+
+
+def rests(store: Store) -> list[Path]:
+    return [path for folder in (store.clips, store.scratch) for path in folder.iterdir()]
+
+
+def test_a_full_disk_at_the_first_visit(tmp_path: Path, full_disk: None) -> None:
+    """Row 'disk full while writing': the page once waited for ever, with a traceback in the log."""
+    store = Store(tmp_path)
+    with pytest.raises(StorageError, match=r"The disk is full\. Nothing was changed"):
+        sample.first_project(store)
+    with store.transaction() as db:
+        assert db.execute("SELECT count(*) FROM projects").fetchone()[0] == 0
+        assert db.execute("SELECT count(*) FROM voices").fetchone()[0] == 0
+    assert rests(store) == []
+    store.close()
+
+
+def test_a_full_disk_while_a_clip_comes_in(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    visitor = Visitor(tmp_path)
+    before = rests(visitor.store)
+    clip = VOICES.clips("Male")[0].read_bytes()[:200_000]
+    request.getfixturevalue("full_disk")
+    answer = upload(visitor, clip)
+    assert answer.status_code == 503
+    assert "The disk is full" in answer.json()["error"]
+    assert rests(visitor.store) == before
+
+
+def test_a_full_disk_while_a_project_is_copied(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    bench = Bench(tmp_path)
+    bench.give_take(bench.ids()[0])
+    request.getfixturevalue("full_disk")
+    with pytest.raises(StorageError, match="The disk is full"):
+        duplicate.duplicate(bench.store, bench.token)
+    with bench.store.transaction() as db:
+        assert db.execute("SELECT count(*) FROM projects").fetchone()[0] == 1
+        assert library.names(db, bench.project.shelf)
+    bench.store.close()
+
+
+def test_a_disk_that_was_full_for_the_database_too(
+    bench: Bench, engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows stayed "running" for ever: what became of them could not be written down, and nobody asked again."""
+    runs, real, full = Runs(bench.store, engines, Limits()), lines.set_state, [True]
+
+    def set_state(db: sqlite3.Connection, token: str, ids: Any, state: str | None, *rest: Any) -> None:
+        if full[0] and state != "queued":
+            raise sqlite3.OperationalError("database or disk is full")
+        real(db, token, ids, state, *rest)
+
+    monkeypatch.setattr(lines, "set_state", set_state)
+    runs.start(bench.token, "pending")
+    join()
+    assert all(line["state"] == "queued" for line in bench.lines())
+    with pytest.raises(StorageError, match="The disk is full"):
+        runs.start(bench.token, "pending")
+    assert runs.status(bench.token) == {"on": False}
+    full[0] = False
+    assert runs.status(bench.token) == {"on": False}
+    assert all((line["state"], "disk is full" in line["why"]) == ("failed", True) for line in bench.lines())
+    assert runs.start(bench.token, "failed") == "4 lines on the way."
+    join()
+    assert all("state" not in line for line in bench.lines())

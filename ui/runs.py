@@ -55,6 +55,8 @@ class Runs:
         self.engines = engines
         self.limits = limits
         self._desks: dict[str, Desk] = {}
+        # What the disk refused to hear of, by project and row; told as soon as it listens again.
+        self._owed: dict[str, dict[str, tuple[str | None, str | None]]] = {}
         self._mutex = threading.Lock()
 
     def recover(self) -> int:
@@ -80,6 +82,7 @@ class Runs:
         Returns:
             A sentence that says what happens now.
         """
+        self._settle(token)
         with self.store.transaction() as db:
             project = projects.get(db, token)
             chosen = _chosen(db, token, which, set(ids))
@@ -110,6 +113,8 @@ class Runs:
 
     def status(self, token: str) -> dict[str, Any]:
         """What is going on in a project now."""
+        with contextlib.suppress(StorageError):  # still full: it is said where something is asked for
+            self._settle(token)
         return self._desk(token).status()
 
     def _refusal(
@@ -162,8 +167,11 @@ class Runs:
             run = engine.submit(spoken, owner=project.token, voices=voices, dictionary=spellings)
             desk.attach(waiting, run)
             by_id = {one.id: one for one in waiting}
-            for event in run:
-                self._tell(project, by_id[event.line], event)
+            try:
+                for event in run:
+                    self._tell(project, by_id[event.line], event)
+            finally:
+                run.cancel()  # when it broke off, nobody waits for the rest
 
     def _tell(self, project: Project, one: RunningLine, event: events.Event) -> None:
         match event:
@@ -201,9 +209,30 @@ class Runs:
             self._state(token, one.id, one.outcome, one.reason)
 
     def _state(self, token: str, line: str, state: str | None, reason: str | None) -> None:
-        with self.store.transaction() as db, contextlib.suppress(projects.UnknownProject):
-            # A project may be deleted while its last lines come in.
-            lines.set_state(db, token, [line], state, reason, projects.bump(db, token))
+        try:
+            with self.store.transaction() as db, contextlib.suppress(projects.UnknownProject):
+                # A project may be deleted while its last lines come in.
+                lines.set_state(db, token, [line], state, reason, projects.bump(db, token))
+        except StorageError:
+            with self._mutex:
+                self._owed.setdefault(token, {})[line] = (state, reason)
+            raise
+
+    def _settle(self, token: str) -> None:
+        """Tell what is owed; a row that stayed "running" on a full disk could never be spoken again."""
+        with self._mutex:
+            owed = self._owed.pop(token, {})
+        if not owed:
+            return
+        try:
+            with self.store.transaction() as db, contextlib.suppress(projects.UnknownProject):
+                revision = projects.bump(db, token)
+                for line, (state, reason) in owed.items():
+                    lines.set_state(db, token, [line], state, reason, revision)
+        except StorageError:
+            with self._mutex:
+                self._owed[token] = owed | self._owed.get(token, {})
+            raise
 
     def _stopped(self, token: str, some: list[RunningLine]) -> None:
         for one in some:
