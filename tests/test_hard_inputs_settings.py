@@ -115,3 +115,11 @@ def test_any_settings_make_a_line_or_a_sentence_for_each_bad_one(values: dict[st
     request = make_request(line, Defaults(), config, 31.25)
     assert sum(request.values.get("emotion", (1.0,))) == pytest.approx(1)  # zeros would be NaN
     assert all(piece.limit >= 1 for piece in request.pieces)
+
+
+@pytest.mark.parametrize("body", [[], "Hi.", 7, None, True])
+def test_what_is_no_object_is_refused_in_words(body: Any) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Line.model_validate(body)
+    ((_, sentence),) = explain(caught.value)
+    assert sentence == f"line is {body!r}; it must be an object of settings."

@@ -222,6 +222,8 @@ _KINDS = (
     ("bool", "yes or no"),
     ("string", "text"),
     ("tuple", "a number, or a list of them"),
+    ("model", "an object of settings"),
+    ("dict", "an object of settings"),
 )
 
 
@@ -241,7 +243,7 @@ def _sentence(field: str, item: Any) -> str:
         return f"{field} is longer than {context.get('max_length')} characters; split it."
     if kind in {"too_short", "too_long"}:
         return f"{field} takes one value or {context.get('min_length') or context.get('max_length')}."
-    wanted = next((words for start, words in _KINDS if kind.startswith(start)), None)
+    wanted = next((words for start, words in _KINDS if kind.startswith(start)), context.get("expected"))
     if wanted:
         return f"{name} is {given!r}; it must be {wanted}."
     return f"{field}: {item['msg']} (got {given!r})."
