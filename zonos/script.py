@@ -42,6 +42,13 @@ _SUFFIXES = {
     ".xlsm": "xlsx",
 }
 _ZIP, _OLD_OFFICE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+# Files that people take for scripts, by how they begin.
+_NO_SCRIPTS = {
+    "a PDF": re.compile(rb"%PDF-"),
+    "an RTF document": re.compile(rb"\{\\rtf"),
+    "a web page": re.compile(rb"<!doctype html|<html\b", re.IGNORECASE),
+    "a sound": re.compile(rb"RIFF.{4}WAVE|ID3[\x02-\x04]|OggS\0|fLaC\0", re.DOTALL),
+}
 _SNIFFED_CHARACTERS = 2000
 # Western text in a one-byte encoding has few letters beyond ASCII; more means another script.
 _FOREIGN_SHARE = 0.3
@@ -144,6 +151,10 @@ def _refuse_twins(rows: Iterable[Row]) -> list[Row]:
 def _decode(data: bytes, encoding: str | None, notes: Notes) -> str:
     if data.startswith(_OLD_OFFICE):
         raise ScriptError("This is an old Excel or Word file; save it as xlsx or csv.")
+    start = data[:200].removeprefix(codecs.BOM_UTF8).lstrip()
+    for name, beginning in _NO_SCRIPTS.items():
+        if beginning.match(start):
+            raise ScriptError(f"This is {name}, whatever its name says; save its words as txt, csv or xlsx.")
     try:
         text = data.decode(encoding) if encoding else _decoded(data, notes)
     except (UnicodeDecodeError, LookupError) as error:
