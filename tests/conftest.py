@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # spinning threads starve each other on busy machines
+# The small models of the tests gain nothing from a second thread, and lose much on a busy machine;
+# tests of what threads could change set their number themselves.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 import pytest

@@ -181,7 +181,11 @@ def test_hybrid_settings_on_the_transformer_are_named() -> None:
 def test_prefix_audio_on_one_line_only(alone: list[bytes]) -> None:
     """Cases Zonos #192 #156: per row, cut from the output by choice."""
     line = Line(
-        text="and then we go home.", voice="Heart", seed=4, prefix_audio="Alto", prefix_text="We walk a while,"
+        text="and then we go home.",
+        voice="Heart",
+        seed=4,
+        prefix_audio="Alto",
+        prefix_text="We walk a while,",
     )
     found = speak([line, eight()[0], line.model_copy(update={"keep_prefix": True})], slots=3)
     assert sound(found["1"]) == alone[0]

@@ -10,6 +10,7 @@ from golden_tiny import NAMES, OFF, Golden, run_to_end
 from hybrid_tiny import Hybrid
 from torch import Tensor
 
+from zonos.invariance import lane_quantum
 from zonos.model import Zonos
 from zonos.rows import RowPlan, SamplerSettings
 from zonos.runner import Runner
@@ -101,6 +102,21 @@ def test_rows_are_long_and_random(alone: list[torch.Tensor]) -> None:
 def test_together(subject: Subject, alone: list[torch.Tensor], slots: int) -> None:
     found = run_to_end(Runner(subject.model, slots=slots), eight(subject))
     assert [torch.equal(found[i], alone[i]) for i in range(8)] == [True] * 8
+
+
+def test_together_with_two_threads(subject: Subject) -> None:
+    """Threads share out rows in their own way: alone and together must agree for any number of them."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        plans = [replace(plan, limit=40) for plan in eight(subject)]
+        quantum = lane_quantum(subject.model)
+        together = run_to_end(Runner(subject.model, slots=8, lane_quantum=quantum), plans)
+        for i in (0, 1, 6):
+            alone = Runner(subject.model, slots=1, lane_quantum=quantum)
+            assert torch.equal(run_to_end(alone, [replace(plans[i])])[0], together[i])
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_any_order(subject: Subject, alone: list[torch.Tensor]) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import math
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -13,10 +13,11 @@ import numpy as np
 import torch
 
 from zonos.blocks import OutOfBlocks
-from zonos.deadlines import submit_by
 from zonos.errors import LineError
-from zonos.events import AudioChunk, Progress, Started
+from zonos.events import Progress, Started
+from zonos.finishing import Finisher
 from zonos.invariance import lane_quantum as find_lane_quantum
+from zonos.pace import Pace
 from zonos.pipeline import Pipeline
 from zonos.rows import RowPlan
 from zonos.runner import RowFlags, Runner
@@ -45,6 +46,7 @@ class Loop:
             looking costs nothing, else 4.
         max_blocks: most KV blocks; None = no limit.
         lane_quantum: see ``zonos.runner.Runner``; None = found by trying.
+        reproducible: see ``zonos.runner.Runner``.
     """
 
     def __init__(
@@ -57,8 +59,11 @@ class Loop:
         read_every: int | None = None,
         max_blocks: int | None = None,
         lane_quantum: int | None = None,
+        reproducible: bool = False,
     ) -> None:
-        self.pipeline, self.finishing, self.wake = pipeline, finishing, wake
+        self.pipeline, self.wake = pipeline, wake
+        self.finisher = Finisher(pipeline, finishing, self._retry, wake)
+        self.reproducible, self.pace = reproducible, Pace()
         self.slots, self.max_blocks = slots, max_blocks
         self.lane_quantum = lane_quantum or find_lane_quantum(pipeline.model)
         self.read_every = read_every or (1 if pipeline.model.device.type == "cpu" else 4)
@@ -71,6 +76,8 @@ class Loop:
         self._takes: set[Take] = set()
         self._running: list[Piece] = []  # by row
         self._unread = 0  # steps since the last look at the flags
+        self._read_at: float | None = None  # when that was
+        self.most_rows = slots  # that are worth having at once
 
     # ---- from any thread ---------------------------------------------------------------------
 
@@ -112,6 +119,7 @@ class Loop:
             slots=self.slots,
             max_blocks=self.max_blocks,
             lane_quantum=self.lane_quantum,
+            reproducible=self.reproducible,
         )
 
     def _take_in(self) -> None:
@@ -148,7 +156,7 @@ class Loop:
         self._make_way()
         pieces: list[Piece] = []
         plans: list[RowPlan] = []
-        while len(plans) < self.runner.free_rows:
+        while len(plans) < min(self.runner.free_rows, self.most_rows - len(self._running)):
             piece = self.scheduler.next()
             if piece is None:
                 break
@@ -228,8 +236,22 @@ class Loop:
         self.stats["row_steps"] += len(self._running)
         self._unread += 1
         if self._unread >= self.read_every:
-            self._unread = 0
+            rows = len(self._running)
             self._read()
+            self._watch_pace(rows)
+            self._unread = 0
+
+    def _watch_pace(self, rows: int) -> None:
+        """On a GPU: take fewer rows from now on where more of them only make steps slower."""
+        now, since = time.perf_counter(), self._read_at
+        self._read_at = now
+        steady = since is not None and len(self._running) == rows
+        if not steady or since is None or self.pipeline.model.device.type == "cpu":
+            return
+        fewer = self.pace.record(rows, (now - since) / self._unread)
+        if fewer is not None:
+            self.most_rows = fewer
+            log.warning("steps of %d rows are slower than they are worth: going on with %d", rows, fewer)
 
     def _make_room(self) -> None:
         """The KV pool is full: the row that lost least starts again later."""
@@ -308,7 +330,7 @@ class Loop:
             self._tell_progress(piece.take)
         if piece.stream and piece.index == 0 and piece.frames - piece.heard >= HEARD_FRAMES:
             piece.heard = piece.frames
-            self._to_sound(self._hear, piece, self.runner.codes(row, 0, piece.frames))
+            self.finisher.hear(piece, self.runner.codes(row, 0, piece.frames))
 
     def _tell_progress(self, take: Take) -> None:
         expected = max(take.frames, take.request.expected_frames)
@@ -323,12 +345,12 @@ class Loop:
             return
         if flag.said_eos or (flag.ended and piece.request.limit_is_asked):
             piece.take.length_cut |= not flag.said_eos
-            self._to_sound(self._finish, piece, codes)
+            self.finisher.finish(piece, codes)
         elif not self._retry(piece):
             if piece.heard:
                 piece.take.length_cut = True
                 piece.take.warnings.append("The model did not find an end; the take was cut.")
-                self._to_sound(self._finish, piece, codes)
+                self.finisher.finish(piece, codes)
             else:
                 self._give_up(piece, "run_on", self._run_on_reason(piece))
 
@@ -356,58 +378,6 @@ class Loop:
             if self._running[row].take is take:
                 self._release(row)
         self._takes.discard(take)
-
-    def _to_sound(self, work: Callable[[Piece, np.ndarray], None], piece: Piece, codes: np.ndarray) -> None:
-        """Hand codes to the codec's thread; who listens comes before who does not."""
-        due = piece.due if piece.stream else math.inf
-        submit_by(self.finishing, due, self._guarded, work, piece, codes)
-
-    # ---- in the finishing thread -------------------------------------------------------------
-
-    def _guarded(self, work: Callable[[Piece, np.ndarray], None], piece: Piece, codes: np.ndarray) -> None:
-        """Run codec work; a fault there fails this take alone."""
-        if piece.take.over:
-            return
-        try:
-            work(piece, codes)
-        except Exception:
-            log.exception("codes of line %s could not be turned into sound", piece.take.line)
-            piece.take.fail("internal", "This take could not be turned into sound; the log says why.")
-
-    def _hear(self, piece: Piece, codes: np.ndarray) -> None:
-        audio = piece.take.open_audio(self.pipeline)
-        self._send(piece.take, audio.hear(codes, piece.seed))
-
-    def _finish(self, piece: Piece, codes: np.ndarray) -> None:
-        take = piece.take
-        audio = take.open_audio(self.pipeline)
-        audio.add(piece.index, codes, piece.seed)
-        if audio.is_silent(piece.index) and not piece.heard:
-            if not self._retry(piece):
-                reason = f"The model was silent, with {piece.attempt + 1} seeds; try another voice or text."
-                take.fail("silent", reason)
-            return
-        take.codes[piece.index] = codes
-        if len(take.codes) < len(take.pieces) and not piece.stream:
-            return
-        self._send(take, audio.take())
-        if audio.is_whole:
-            self._done(take)
-
-    def _send(self, take: Take, samples: np.ndarray) -> None:
-        if not samples.size:
-            return
-        take.parts.append(samples)
-        if take.run.stream:
-            rate = self.pipeline.codec.sample_rate
-            take.run.emit(AudioChunk(take.run.id, take.line, take.take, take.chunk_start, samples, rate))
-            take.sent(len(samples) / rate)
-        take.chunk_start += len(samples)
-
-    def _done(self, take: Take) -> None:
-        take.run.emit(take.done(self.pipeline))
-        take.over = True
-        self.wake()
 
 
 def is_out_of_memory(error: BaseException) -> bool:
