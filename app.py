@@ -26,6 +26,7 @@ def main() -> int:
         print(f"The studio cannot be shown: {error}", file=sys.stderr)
         return 1
     print(f"Zonos Studio is at {address} (projects in {studio.store.folder})", flush=True)
+    studio.beside.start()
     try:
         page.block_thread()
     finally:

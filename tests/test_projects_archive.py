@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from studio_support import Bench
 
-from ui import archive, cleanup, library, projects, sample, takes, words
+from ui import archive, cleanup, library, projects, takes, words
 from ui.duplicate import duplicate
 from ui.limits import Limits
 from ui.voice_archive import ArchiveError
+from zonos.voices import SAMPLE_VOICES
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_out_and_in_again_on_another_machine(bench: Bench, tmp_path: Path) -> No
 
 def test_a_voice_of_the_same_name_but_other_clips_is_kept_apart(bench: Bench, tmp_path: Path) -> None:
     path, _ = archive.write_archive(bench.store, bench.token)
-    clip = library.Clip(sample.VOICES / "Male.wav", "x.wav", {})
+    clip = library.Clip(SAMPLE_VOICES / "Male.wav", "x.wav", {})
     library.add(bench.store, bench.project.shelf, "Heart", [clip], consent=True, replace=True)
     opened = archive.read_archive(bench.store, path, bench.project.shelf, Limits())
     assert seen(bench, opened.token)[0]["voice"] == "Heart 2"

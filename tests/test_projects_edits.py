@@ -13,6 +13,7 @@ from ui import library, projects, sample
 from ui.limits import Limits
 from zonos.errors import LineError
 from zonos.line import Line
+from zonos.voices import SAMPLE_VOICES
 
 NASTY = [
     "`x`",
@@ -99,7 +100,7 @@ def test_no_path_comes_from_a_browser(bench: Bench) -> None:
     first = bench.ids()[0]
     assert bench.edit({"op": "set", "id": first, "fields": {"id": "x"}})[0]["field"] == "id"
     voices = library.ShelfVoices(bench.store, bench.project.shelf)
-    for path in ("/etc/passwd", "../studio.sqlite", str(sample.VOICES / "Heart.wav")):
+    for path in ("/etc/passwd", "../studio.sqlite", str(SAMPLE_VOICES / "Heart.wav")):
         with pytest.raises(LineError, match="There is no voice"):
             voices.clips(path)
 
@@ -182,7 +183,7 @@ def test_a_replaced_voice_marks_its_lines_and_a_removed_one_is_gone(bench: Bench
     first, second = bench.ids()[:2]
     bench.give_take(first)
     bench.give_take(second)
-    other = library.Clip(sample.VOICES / "Male.wav", "Heart.wav", {})
+    other = library.Clip(SAMPLE_VOICES / "Male.wav", "Heart.wav", {})
     library.add(bench.store, bench.project.shelf, "heart", [other], consent=True, replace=True)
     assert bench.line(first)["takes"][0]["old"] == 1
     assert "old" not in bench.line(second)["takes"][0]
@@ -219,4 +220,4 @@ def test_deleted_project_cannot_be_opened(bench: Bench) -> None:
 def test_every_sample_line_is_whole() -> None:
     for line in sample.SAMPLE:
         assert isinstance(line, Line)
-        assert (sample.VOICES / f"{line.voice}.wav").is_file()
+        assert (SAMPLE_VOICES / f"{line.voice}.wav").is_file()

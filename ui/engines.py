@@ -28,6 +28,11 @@ class Engines:
         self._users = 0
         self._changing = False
 
+    @property
+    def model(self) -> str | None:
+        """Name of the model in memory, if any."""
+        return self._model
+
     @contextmanager
     def use(self, model: str) -> Iterator[Engine | SpaceEngine]:
         """Borrow the engine of ``model``; waits until users of another model are through.

@@ -11,6 +11,7 @@ import gradio as gr
 from ui import dictionary_tab, export_tab, models, project_tab, projects, voice_tab, words
 from ui import help as help_tab
 from ui.api import Api
+from ui.beside import BesideApi
 from ui.cleanup import clean
 from ui.engines import Engines, load_engine
 from ui.limits import Limits
@@ -18,6 +19,7 @@ from ui.runs import Runs
 from ui.store import StorageError, Store, data_folder
 from ui.table import HEAD, OPEN, REFRESH, create_table
 from ui.words_for_faults import in_words
+from zonos.voices import SAMPLE_VOICES
 
 HANDLERS_AT_ONCE = 8
 STORAGE_KEY = "zonos-studio-project"
@@ -34,6 +36,7 @@ class Studio:
     runs: Runs
     api: Api
     limits: Limits
+    beside: BesideApi
 
     @classmethod
     def open(cls) -> Studio:
@@ -49,10 +52,12 @@ class Studio:
         if store.own():
             runs.recover()
             clean(store)
-        return cls(store, engines, runs, Api(store, runs, limits), limits)
+        beside = BesideApi(store.folder / "api", SAMPLE_VOICES, engines)
+        return cls(store, engines, runs, Api(store, runs, limits), limits, beside)
 
     def close(self) -> None:
         """Let go of model and database."""
+        self.beside.close()
         self.engines.close()
         self.store.close()
 
@@ -151,7 +156,7 @@ def _open(store: Store) -> Callable[[str], tuple[Any, ...]]:
 def launch_options(studio: Studio) -> dict[str, Any]:
     """Arguments of ``Blocks.launch`` that make the page ours."""
     return {
-        "app_kwargs": {"routes": studio.api.routes()},
+        "app_kwargs": {"routes": [studio.beside, *studio.api.routes()]},
         "theme": _theme(),
         "head": HEAD,
         "footer_links": [],

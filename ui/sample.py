@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from pathlib import Path
 
 from ui import library, lines, projects
 from ui.projects import Project
 from ui.recipes import Recipes
 from ui.store import Store
 from zonos.line import PRESETS, Line
-from zonos.voices import CLIP_SUFFIXES
-
-VOICES = Path(__file__).resolve().parent.parent / "examples" / "voices"
+from zonos.voices import CLIP_SUFFIXES, SAMPLE_VOICES
 
 SAMPLE = (
     Line(text="Welcome to the studio. Every row here is one line of your script.", voice="Heart"),
@@ -36,7 +33,7 @@ def first_project(store: Store) -> Project:
 
 def give_voices(store: Store, shelf: str) -> None:
     """Put the voices that come with the studio on a shelf."""
-    for source in sorted(p for p in VOICES.iterdir() if p.suffix.lower() in CLIP_SUFFIXES):
+    for source in sorted(p for p in SAMPLE_VOICES.iterdir() if p.suffix.lower() in CLIP_SUFFIXES):
         clip = library.Clip(source, source.name, {})
         library.add(store, shelf, source.stem, [clip], consent=True, sample=True)
 

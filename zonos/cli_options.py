@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from zonos.voices import SAMPLE_VOICES
+
 # Rows that leave one of these cells empty get the command line's value.
 FOR_EVERY_LINE = ("language", "voice", "emotion", "seed", "takes")
 FORMAT_NAMES = ("wav", "wav24", "wav32f", "flac", "mp3", "ogg", "opus", "aac")
 STANDARD_INPUT = "-"
-SAMPLE_VOICES = Path(__file__).resolve().parent.parent / "examples" / "voices"
 
 _USAGE = """\
 python -m zonos SCRIPT… --out FOLDER

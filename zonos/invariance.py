@@ -32,7 +32,9 @@ def lane_quantum(model: Zonos) -> int:
     for quantum in QUANTA:
         if all(same_bits(weight, quantum) for weight in weights):
             return quantum
-    log.warning("this machine's matrix products depend on the number of rows; results may vary with the batch")
+    log.warning(
+        "this machine's matrix products depend on the number of rows; results may vary with the batch"
+    )
     return QUANTA[-1]
 
 

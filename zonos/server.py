@@ -18,9 +18,8 @@ import uvicorn
 from zonos.api import Service, Settings, beside, create_app, mount
 from zonos.api.settings import MEBIBYTE
 from zonos.api.store import StoreError
-from zonos.cli_options import SAMPLE_VOICES
 from zonos.errors import CheckpointError
-from zonos.voices import VoiceFolder
+from zonos.voices import SAMPLE_VOICES, VoiceFolder
 
 __all__ = ["Server", "Service", "Settings", "beside", "create_app", "main", "mount"]
 

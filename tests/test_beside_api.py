@@ -1,0 +1,63 @@
+"""The HTTP API beside the page: one engine, made when it is first needed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import soundfile
+from engines import VOICES, mini
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from ui.beside import BesideApi
+from ui.engines import Engines
+from zonos.engine import Engine
+from zonos.voices import SAMPLE_VOICES
+
+
+def page(_: object) -> PlainTextResponse:
+    return PlainTextResponse("the page")
+
+
+@pytest.fixture
+def engines() -> Iterator[Engines]:
+    engines = Engines(lambda name: Engine(mini(), voices=VOICES))
+    yield engines
+    engines.close()
+
+
+@pytest.fixture
+def client(tmp_path: Path, engines: Engines) -> Iterator[TestClient]:
+    beside = BesideApi(tmp_path / "api", SAMPLE_VOICES, engines)
+    with TestClient(Starlette(routes=[beside, Route("/{rest:path}", page)])) as client:
+        yield client
+    beside.close()
+
+
+def test_api_and_page_share_the_engine(client: TestClient, engines: Engines) -> None:
+    assert engines.model is None  # nothing is loaded for whoever only looks
+    body = {"model": "mini", "input": "Good morning.", "voice": "Heart", "response_format": "wav"}
+    answer = client.post("/v1/audio/speech", json=body)
+    assert answer.status_code == 200, answer.text
+    samples, rate = soundfile.read(io.BytesIO(answer.content))
+    assert rate == mini().codec.sample_rate
+    assert len(samples) > rate / 4
+    assert engines.model == "mini"
+
+
+def test_other_addresses_are_the_pages(client: TestClient) -> None:
+    assert client.get("/").text == "the page"
+    assert client.get("/v2/anything").text == "the page"
+    assert client.get("/healthz").status_code == 200
+
+
+def test_switched_off(tmp_path: Path, engines: Engines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZONOS_API", "0")
+    beside = BesideApi(tmp_path / "api", SAMPLE_VOICES, engines)
+    with TestClient(Starlette(routes=[beside, Route("/{rest:path}", page)])) as client:
+        assert client.get("/v1/models").text == "the page"
