@@ -13,7 +13,7 @@ from zonos.errors import ScriptError
 from zonos.line import Line
 from zonos.script import Script, read_script
 from zonos.script_rows import Notes, Row, build_row
-from zonos.voices import CLIP_SUFFIXES
+from zonos.voices import CLIP_SUFFIXES, existing
 
 _PATHS = ("voice", "prefix_audio")
 
@@ -161,6 +161,6 @@ def _resolved(line: Line, values: Mapping[str, Any], script: str) -> Line:
 
 def _beside(name: str, script: str) -> str:
     """A clip named in a script is looked for here first, then beside the script."""
-    beside = Path(script).parent / name
+    beside = str(Path(script).parent / name)
     is_clip = Path(name).suffix.lower() in CLIP_SUFFIXES or "/" in name or "\\" in name
-    return str(beside) if script and is_clip and not Path(name).exists() and beside.exists() else name
+    return beside if script and is_clip and existing(name) is None and existing(beside) else name

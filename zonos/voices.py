@@ -8,6 +8,7 @@ from typing import Protocol
 
 from zonos.errors import LineError
 
+SAMPLE_VOICES = Path(__file__).resolve().parent.parent / "examples" / "voices"
 CLIP_SUFFIXES = frozenset(
     {
         ".wav",
@@ -63,11 +64,21 @@ class VoiceFolder:
             for entry in _entries(folder):
                 if wanted in (entry.stem.casefold(), entry.name.casefold()):
                     return _clips_of(entry)
-        if self.allow_paths and (path := Path(name).expanduser()).exists():
+        if self.allow_paths and (path := existing(name)) is not None:
             return _clips_of(path)
         known = ", ".join(self.names()) or "none yet"
-        also = "a file's path, " if self.allow_paths else ""
-        raise LineError("unknown_voice", f"There is no voice {name!r}; use {also}one of: {known}.")
+        also = "a file's path or " if self.allow_paths else ""
+        shown = name if len(name) <= 80 else f"{name[:60]}…"
+        raise LineError("unknown_voice", f"There is no voice {shown!r}; use {also}one of: {known}.")
+
+
+def existing(name: str) -> Path | None:
+    """The file or folder of that path, None where there is none or no path can be so written."""
+    try:
+        path = Path(name).expanduser()
+        return path if path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # too long, the home of nobody, a zero byte
+        return None
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -79,7 +90,13 @@ def _entries(folder: Path) -> list[Path]:
 def _clips_of(entry: Path) -> list[Path]:
     if entry.is_file():
         return [entry]
-    clips = sorted(p for p in entry.iterdir() if p.suffix.lower() in CLIP_SUFFIXES)
+    if not entry.is_dir():
+        raise LineError("unreadable_clip", f"{entry.name!r} is neither a file nor a folder of clips.")
+    try:
+        clips = sorted(p for p in entry.iterdir() if p.suffix.lower() in CLIP_SUFFIXES)
+    except OSError as error:
+        reason = f"The folder {entry.name!r} cannot be read: {error.strerror or error}."
+        raise LineError("unreadable_clip", reason) from error
     if not clips:
-        raise LineError("unreadable_clip", f"The folder {entry.name!r} holds no audio clip.")
+        raise LineError("unreadable_clip", f"The folder {entry.name or str(entry)!r} holds no audio clip.")
     return clips
