@@ -1,14 +1,22 @@
-"""Hard inputs, "Clips and files": script files of other kinds, siblings of the csv and srt rows.
+"""Hard inputs, "Clips and files": script files of other kinds, and paths that cannot be.
 
 The rows themselves are in ``test_script.py``, ``test_script_subtitles.py`` and ``test_names.py``.
 """
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from zonos.errors import ScriptError
+import pytest
+from cli_support import CommandLine, HummingEngine, cli, hum
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zonos.errors import LineError, ScriptError
 from zonos.script import read_script
+from zonos.voices import VoiceFolder
+
+__all__ = ["cli", "hum"]
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl", "a"])
@@ -56,3 +64,38 @@ def test_tables_and_subtitles_as_other_programs_write_them(
 ) -> None:
     """Rows 'csv with BOM, ;, tabs ...' and 'srt with BOM, leading blank lines, overlapping cues'."""
     assert [line.text for line in read_script((name, content)).lines] == texts
+
+
+IMPOSSIBLE = ["x" * 3000, f"a/{'x' * 3000}.wav", "a\0b.wav", "~nobody-here/a.wav", "/dev/null", ".", "\ud800"]
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_a_voice_that_cannot_be_a_path(name: str, tmp_path: Path) -> None:
+    """Row '0-byte file': one name too long, or of nobody's home, once ended the whole command."""
+    for allowed in (True, False):
+        with pytest.raises(LineError) as caught:
+            VoiceFolder([tmp_path], allow_paths=allowed).clips(name)
+        assert caught.value.code in {"unknown_voice", "unreadable_clip"}
+        assert len(caught.value.reason) < 300
+
+
+def test_lines_with_such_voices_fail_alone(cli: CommandLine, hum: HummingEngine) -> None:
+    rows = [{"text": "Hi.", "voice": name} for name in IMPOSSIBLE if name.isprintable()]
+    cli.script([{"text": "Good."}, *rows, {"text": "Good too."}])
+    found = cli("scene.jsonl")
+    assert found.status == 1
+    assert hum.spoken == ["Good.", "Good too."]
+    assert sum(entry["status"] == "failed" for entry in found.entries) == len(rows)
+
+
+def answer(name: str) -> str:
+    try:
+        return f"{len(VoiceFolder([], allow_paths=True).clips(name))} clips."
+    except LineError as error:
+        return error.reason
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(name=st.text(max_size=300) | st.text("./~\\0:*xA", max_size=300))
+def test_any_name_is_a_voice_or_a_reason(name: str) -> None:
+    assert answer(name).endswith(".")
