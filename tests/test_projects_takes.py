@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 from test_projects_api import Visitor
 
 from ui import listen
@@ -73,3 +75,15 @@ def test_a_look_at_a_line_names_sound_length_and_trouble() -> None:
     assert "error" in look(Line(id="a", text="?!"), Dictionary(), "mini")
     slow = look(Line(id="a", text="Hello, big world.", speaking_rate=5), Dictionary(), "no-such-model")
     assert slow["seconds"] > plain["seconds"]
+
+
+def test_a_space_has_something_to_hear_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPACE_ID", "someone/studio")
+    visitor = Visitor(tmp_path)
+    for line in visitor.lines():
+        (take,) = line["takes"]
+        assert "old" not in take
+        sound = visitor.http.get(f"/studio/take/{visitor.token}/{take['id']}.wav")
+        info = soundfile.info(io.BytesIO(sound.content))
+        assert info.duration == pytest.approx(take["s"], abs=0.01)
+    visitor.store.close()
