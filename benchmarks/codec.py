@@ -38,7 +38,7 @@ def _random_dac() -> Codec:
     """The published DAC's shape, filled by its own initialisation."""
     import dac
 
-    from zonos.codec_dac import DacCodec
+    from zonos.codec.dac import DacCodec
 
     with torch.random.fork_rng():
         torch.manual_seed(0)

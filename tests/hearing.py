@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from zonos.resample import resampler
+from zonos.audio.resample import resampler
 
 RATE = 16_000
 

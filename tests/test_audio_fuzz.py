@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from audio_kinds import KINDS, kind
 
-from zonos.audio_read import MAX_CHANNELS, MAX_SAMPLES, Clip, read_clip
+from zonos.audio.read import MAX_CHANNELS, MAX_SAMPLES, Clip, read_clip
 from zonos.errors import LineError
 
 FUZZED = [

@@ -10,9 +10,9 @@ import pytest
 import soundfile
 from audio_kinds import KINDS, LEVEL, SECONDS, TONE, by_av, kind, tone
 
-from zonos import audio_read
 from zonos.audio import encode_audio, read_clip
-from zonos.audio_write import wav_header
+from zonos.audio import read as audio_read
+from zonos.audio.write import wav_header
 from zonos.errors import LineError
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from cli_support import CommandLine, HummingEngine, cli, hum
 
-from zonos.audio_write import FORMATS
+from zonos.audio.write import FORMATS
 from zonos.cli import main
-from zonos.cli_options import FORMAT_NAMES
-from zonos.script_rows import FIELDS
+from zonos.cli.options import FORMAT_NAMES
+from zonos.script.rows import FIELDS
 
 __all__ = ["cli", "hum"]
 

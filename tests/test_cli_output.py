@@ -13,7 +13,7 @@ import pytest
 import soundfile
 from cli_support import RATE, CommandLine, HummingEngine, cli, hum, interrupt_at
 
-from zonos.cli_options import FORMAT_NAMES
+from zonos.cli.options import FORMAT_NAMES
 
 __all__ = ["cli", "hum"]
 

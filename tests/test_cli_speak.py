@@ -93,7 +93,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a dry run loaded a model")
 
-    for place in ("zonos.engine.load", "zonos.engine.load_pipeline", "zonos.weights.iter_tensors"):
+    for place in ("zonos.engine.load", "zonos.engine.load_pipeline", "zonos.hub.weights.iter_tensors"):
         monkeypatch.setattr(place, refuse)
 
 

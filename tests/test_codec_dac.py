@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from zonos.codec import load_codec
-from zonos.codec_dac import BLOCK, DacCodec, dac_key, decoder_context
+from zonos.codec.dac import BLOCK, DacCodec, dac_key, decoder_context
 
 DATA = Path(__file__).parent / "data/dac"
 

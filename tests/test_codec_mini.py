@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from safetensors.torch import load_file
 
 from zonos.codec import load_codec
-from zonos.codec_dsp import Bands, mel_filterbank
-from zonos.codec_mini import Excitation, MiniCodec, MiniCodecConfig
+from zonos.codec.dsp import Bands, mel_filterbank
+from zonos.codec.mini import Excitation, MiniCodec, MiniCodecConfig
 
 DATA = Path(__file__).parent / "data"
 MINI = Path(__file__).parents[1] / "zonos" / "checkpoints" / "mini"

@@ -11,8 +11,8 @@ import pytest
 
 from zonos import doctor
 from zonos.doctor import Finding, examine, main
-from zonos.download import Hub
 from zonos.errors import LineError
+from zonos.hub.download import Hub
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,7 @@ def test_espeak_that_is_missing_or_old(tmp_path: Path, monkeypatch: pytest.Monke
     def broken() -> tuple[int, ...]:
         raise LineError("no_espeak", reason)
 
-    monkeypatch.setattr("zonos.espeak.espeak_version", broken)
+    monkeypatch.setattr("zonos.text.espeak.espeak_version", broken)
     out = io.StringIO()
     assert main(["--out", str(tmp_path)], out=out) == 1
     assert "FAULT eSpeak" in out.getvalue()
@@ -71,7 +71,9 @@ def test_espeak_that_is_missing_or_old(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_espeak_without_the_data_of_a_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zonos.espeak.phonemise", lambda text, language: "" if language == "cmn" else "x")
+    monkeypatch.setattr(
+        "zonos.text.espeak.phonemise", lambda text, language: "" if language == "cmn" else "x"
+    )
     espeak = found(list(examine(tmp_path)), "eSpeak")
     assert espeak.level == "fault"
     assert "cmn" in espeak.message
@@ -84,7 +86,7 @@ def test_missing_japanese_is_a_note_only(tmp_path: Path, monkeypatch: pytest.Mon
             "missing_japanese", "SudachiPy is not installed. Run: pip install -r requirements-ja.txt"
         )
 
-    monkeypatch.setattr("zonos.japanese.readings", missing)
+    monkeypatch.setattr("zonos.text.japanese.readings", missing)
     finding = found(list(examine(tmp_path)), "Japanese")
     assert finding.level == "note"
     assert "requirements-ja.txt" in finding.action

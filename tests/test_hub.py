@@ -16,12 +16,11 @@ import torch
 from fake_hub import COMMIT, FakeHub
 from safetensors.torch import save, save_file
 
-from zonos import locate
 from zonos.defaults import Defaults
 from zonos.errors import CheckpointError
-from zonos.hub import available, generation_defaults, iter_tensors, read_tensors, resolve
+from zonos.hub import available, generation_defaults, iter_tensors, locate, read_tensors, resolve
+from zonos.hub.weights import problem_with, readable_size
 from zonos.line import AUTO, Line
-from zonos.weights import problem_with, readable_size
 
 MODEL = "Zyphra/Zonos-v0.1-transformer"
 CODEC, SPEAKER = locate.DAC_REPOSITORY, locate.SPEAKER_REPOSITORY
@@ -367,7 +366,7 @@ def folder_files() -> list[Path]:
 
 def test_a_full_disk_is_said_before_the_download(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage("/")._replace(free=10_000)
-    monkeypatch.setattr("zonos.download.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("zonos.hub.download.shutil.disk_usage", lambda _: usage)
     with pytest.raises(CheckpointError, match=r"only 10 kB are free.*HF_HOME"):
         resolve(MODEL)
     assert not hub.gets("model.safetensors")

@@ -20,8 +20,8 @@ from benchmarks.random_model import random_config, random_tensors
 from zonos.config import ZonosConfig
 from zonos.engine import Engine
 from zonos.events import Accepted, AudioChunk, Done, Event, Failed, Started
+from zonos.hub.locate import MINI_FOLDER
 from zonos.line import HYBRID_ONLY, Line
-from zonos.locate import MINI_FOLDER
 from zonos.request import make_request
 
 DATA = Path(__file__).parent / "data"

@@ -189,7 +189,7 @@ def test_the_page_is_ready_before_torch_is_imported() -> None:
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "json", "txt", "srt", "vtt", "xlsx"])
 def test_every_kind_of_script_comes_in_as_it_went_out(visitor: Visitor, kind: str) -> None:
     from zonos.line import Emotion, Line
-    from zonos.script_write import write_script
+    from zonos.script.write import write_script
 
     rich = kind not in ("txt", "srt", "vtt")
     lines = [

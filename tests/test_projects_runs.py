@@ -15,10 +15,10 @@ from ui import keep, library, projects, space, takes
 from ui.engines import Engines, load_engine
 from ui.limits import Limits
 from ui.runs import FAULT, Runs
-from zonos.dictionary import Dictionary
 from zonos.errors import CheckpointError
 from zonos.events import Cancelled, Done, Failed
 from zonos.line import Line
+from zonos.text.dictionary import Dictionary
 
 WAIT = 120.0
 

@@ -13,8 +13,8 @@ from test_projects_api import Visitor
 from ui import listen
 from ui.checks import look
 from ui.verdict import faults
-from zonos.dictionary import Dictionary, Entry
 from zonos.line import Line
+from zonos.text.dictionary import Dictionary, Entry
 
 RATE = 24_000
 

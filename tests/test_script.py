@@ -493,7 +493,7 @@ def test_formulas_without_a_result_and_errors_are_said() -> None:
 
 
 def test_a_workbook_made_to_burst(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zonos.script_tables.MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr("zonos.script.tables.MAX_UNPACKED_BYTES", 1000)
     with pytest.raises(ScriptError, match="larger unpacked"):
         read("a.xlsx", workbook(["text"], ["Hi"]))
 

@@ -12,7 +12,7 @@ import pytest
 from engines import VOICES, engine, finals
 from hearing import heard, voice_print, word_errors, words
 
-from zonos.audio_read import read_clip
+from zonos.audio.read import read_clip
 from zonos.events import Done, Speech
 from zonos.line import Line
 

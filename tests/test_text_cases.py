@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from zonos import japanese
 from zonos.errors import LineError
-from zonos.espeak_worker import Refused, check_version
 from zonos.text import (
     Dictionary,
     Entry,
     Spoken,
     check_script,
     count_phonemes,
+    japanese,
     normalise,
     phonemise,
     prepare,
     resolve_language,
 )
+from zonos.text.espeak_worker import Refused, check_version
 
 ROOM = 200
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from zonos import espeak, espeak_worker
 from zonos.errors import LineError
-from zonos.espeak import phonemise
-from zonos.text import prepare
+from zonos.text import espeak, espeak_worker, prepare
+from zonos.text.espeak import phonemise
 
 
 @pytest.fixture(autouse=True)

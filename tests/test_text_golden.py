@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from zonos.espeak import espeak_version
-from zonos.languages import CODES, language_id
 from zonos.text import normalise, phonemise, tokenise
-from zonos.tokens import punctuation_marks
+from zonos.text.espeak import espeak_version
+from zonos.text.languages import CODES, language_id
+from zonos.text.tokens import punctuation_marks
 
 DATA = Path(__file__).parent / "data"
 GOLDEN: dict[str, Any] = json.loads((DATA / "phonemes.json").read_text(encoding="utf-8"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from zonos.espeak import phonemise
-from zonos.normalise import normalise
-from zonos.numbers import read_amount
+from zonos.text.espeak import phonemise
+from zonos.text.normalise import normalise
+from zonos.text.numbers import read_amount
 
 
 @pytest.mark.parametrize(

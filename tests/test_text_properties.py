@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zonos.errors import LineError
-from zonos.languages import CODES
-from zonos.split import atoms, pack
 from zonos.text import Dictionary, Entry, Spoken, count_phonemes, normalise, phonemise, prepare
-from zonos.tokens import BOS, EOS
+from zonos.text.languages import CODES
+from zonos.text.split import atoms, pack
+from zonos.text.tokens import BOS, EOS
 
 QUICK = settings(
     max_examples=int(os.environ.get("TEXT_EXAMPLES", "150")),

@@ -21,7 +21,7 @@ from training.muon import orthogonal
 from training.speaker import turn
 from zonos.codebooks import fill_frame, prefix_cells
 from zonos.config import ZonosConfig
-from zonos.locate import MINI_FOLDER
+from zonos.hub.locate import MINI_FOLDER
 
 REAL = 4
 FRAME_RATE = 31.25

@@ -18,7 +18,7 @@ from training.listen import comparable, edits, error_rate
 from training.teacher import Teacher
 from training.texts import Writer
 from zonos.events import Done, Failed
-from zonos.locate import MINI_FOLDER
+from zonos.hub.locate import MINI_FOLDER
 
 
 @pytest.fixture(scope="module")

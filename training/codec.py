@@ -1,4 +1,4 @@
-"""`python -m training codec`: the embedded codec (`zonos.codec_mini`), in two phases.
+"""`python -m training codec`: the embedded codec (`zonos.codec.mini`), in two phases.
 
 Autoencoder: encoder and decoder learn together, the excitation driven by the teacher's true pitch; a
 fresh codec with noise in the place of quantisation, a warm start through its residual quantiser
@@ -22,8 +22,8 @@ from torch.nn import functional as F
 from training import progress
 from training.config import CodecConfig, Config
 from training.data import Shard
-from zonos.codec_dsp import Bands
-from zonos.codec_mini import Excitation, MiniCodec, MiniCodecConfig
+from zonos.codec.dsp import Bands
+from zonos.codec.mini import Excitation, MiniCodec, MiniCodecConfig
 
 TEACHER_HOP = 300
 _NOISE = 0.22

@@ -16,11 +16,11 @@ from training.forward import Rows
 from training.phonemes import LANGUAGE
 from training.teacher import SAMPLE_RATE
 from zonos.codebooks import delay
-from zonos.codec_mini import MiniCodec
+from zonos.codec.mini import MiniCodec
 from zonos.config import ZonosConfig
-from zonos.languages import language_id
 from zonos.speaker import SpeakerEncoder
-from zonos.tokens import tokenise
+from zonos.text.languages import language_id
+from zonos.text.tokens import tokenise
 
 _REFERENCE_SECONDS = 5.0
 _REFERENCES = 4  # clips of one voice in one shard, at most

@@ -22,7 +22,7 @@ from training.config import Config, ModelConfig
 from training.forward import forward
 from training.muon import Muon
 from training.speaker import TURN
-from zonos.codec_mini import MiniCodec, load_mini_codec
+from zonos.codec.mini import MiniCodec, load_mini_codec
 from zonos.config import ZonosConfig
 from zonos.model import Zonos, build
 from zonos.speaker import load_speaker

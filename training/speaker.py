@@ -26,7 +26,7 @@ from training.data import Shard
 from training.speakers import NAMED
 from training.teacher import SAMPLE_RATE
 from zonos import speaker as zonos_speaker
-from zonos.resample import resampler
+from zonos.audio.resample import resampler
 
 _TRAITS = ("semitones", "low_formants", "high_formants", "tilt", "breath")
 _TRAIT_SCALE = (6.0, 0.1, 0.1, 1.3, 3.0)

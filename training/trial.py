@@ -17,7 +17,7 @@ from training.speakers import NAMED, Manner, Speaker, draw_speaker
 from training.teacher import SAMPLE_RATE, Teacher
 from zonos.events import Done, Failed, Speech
 from zonos.line import PRESETS, Line
-from zonos.tokens import count_phonemes
+from zonos.text.tokens import count_phonemes
 
 EMOTIONS = ("happy", "sad", "disgusted", "afraid", "surprised", "angry")
 _SILENT = 0.003  # root mean square of a line that says nothing
@@ -116,7 +116,7 @@ def resynthesis(stage: Stage, whisper: Whisper, texts: Sequence[str]) -> dict[st
 
 def nearest(stage: Stage, ear: SpeakerEar, clips: dict[str, Path], texts: Sequence[str]) -> dict[str, float]:
     """For each voice: cosine to its own clip minus the best cosine to another voice's clip."""
-    from zonos.audio_read import read_bytes, read_clip
+    from zonos.audio.read import read_bytes, read_clip
 
     targets = {}
     for name, path in clips.items():

@@ -19,11 +19,11 @@ import psutil
 import torch
 
 from zonos.devices import DTYPES, cpu_has_bf16
-from zonos.download import Hub
 from zonos.errors import LineError
 from zonos.hub import available
-from zonos.locate import MINI
-from zonos.weights import readable_size
+from zonos.hub.download import Hub
+from zonos.hub.locate import MINI
+from zonos.hub.weights import readable_size
 
 Level = Literal["ok", "note", "warning", "fault"]
 _MARKS: dict[Level, str] = {"ok": "ok", "note": "note", "warning": "WARN", "fault": "FAULT"}
@@ -128,7 +128,7 @@ def _packages() -> Iterator[Finding]:
 
 
 def _espeak() -> Iterator[Finding]:
-    from zonos.espeak import espeak_version, phonemise
+    from zonos.text.espeak import espeak_version, phonemise
 
     try:
         version = espeak_version()
@@ -150,7 +150,7 @@ def _espeak() -> Iterator[Finding]:
 
 
 def _japanese() -> Iterator[Finding]:
-    from zonos.japanese import readings
+    from zonos.text.japanese import readings
 
     try:
         readings("今日")

@@ -18,7 +18,6 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from zonos.deadlines import DeadlineExecutor, submit_by
-from zonos.dictionary import Dictionary
 from zonos.errors import LineError
 from zonos.events import Failed
 from zonos.line import Line
@@ -29,6 +28,7 @@ from zonos.request import Preview, make_request, new_seed, preview
 from zonos.run import Run
 from zonos.status import Status
 from zonos.takes import Preparation, Take
+from zonos.text.dictionary import Dictionary
 from zonos.voices import VoiceSource
 
 log = logging.getLogger(__name__)

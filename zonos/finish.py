@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zonos.audio_edit import FADE_SECONDS, fade
-from zonos.audio_level import loudness
+from zonos.audio.edit import FADE_SECONDS, fade
+from zonos.audio.level import loudness
 from zonos.codec import Codec
 from zonos.request import PieceRequest
 

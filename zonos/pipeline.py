@@ -15,9 +15,9 @@ from zonos.codec import Codec, load_codec
 from zonos.config import ZonosConfig
 from zonos.defaults import Defaults
 from zonos.devices import pick_device, pick_dtype
-from zonos.download import Report
 from zonos.errors import LineError
 from zonos.hub import Checkpoint, generation_defaults, iter_tensors, read_tensors, resolve
+from zonos.hub.download import Report
 from zonos.model import Zonos, build, load_weights
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import Any
 
 from zonos.config import ZonosConfig
 from zonos.defaults import Defaults
-from zonos.dictionary import Dictionary
 from zonos.line import AUTO, HYBRID_ONLY, MAX_SEED, Conditioning, Emotion, Line
 from zonos.rows import SamplerSettings
 from zonos.text import Piece, Spoken, count_phonemes, prepare
+from zonos.text.dictionary import Dictionary
 
 # Speech without a wanted rate: what the published model was asked for by default.
 PLAIN_RATE = 15.0  # phonemes a second

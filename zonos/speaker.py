@@ -19,10 +19,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from zonos.audio_level import active_frames, frame_levels
-from zonos.audio_read import Clip, read_bytes, read_clip
+from zonos.audio.level import active_frames, frame_levels
+from zonos.audio.read import Clip, read_bytes, read_clip
+from zonos.audio.resample import resampler
 from zonos.errors import CheckpointError, LineError
-from zonos.resample import resampler
 
 MAX_SECONDS = 60.0  # more of a voice changes its vector no further, and costs memory
 MIN_SOUND_SECONDS = 0.4

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zonos.dictionary import Dictionary
 from zonos.errors import LineError
 from zonos.events import Accepted, Done, Failed, Speech
 from zonos.finish import TakeAudio
@@ -20,6 +19,7 @@ from zonos.pipeline import Pipeline
 from zonos.request import Request, derive_seed, make_request, take_seed
 from zonos.rows import RowPlan
 from zonos.run import Run
+from zonos.text.dictionary import Dictionary
 from zonos.voices import VoiceSource
 
 MAX_PREFIX_SECONDS = 20.0
@@ -66,8 +66,8 @@ class Preparation:
         return self.voices.clips(name)
 
     def _prefix(self, clip: Path) -> Tensor:
-        from zonos.audio_read import read_clip
-        from zonos.resample import resampler
+        from zonos.audio.read import read_clip
+        from zonos.audio.resample import resampler
 
         sound = read_clip(clip)
         if sound.seconds > MAX_PREFIX_SECONDS:

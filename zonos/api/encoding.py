@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from zonos.audio_write import FORMATS, StreamEncoder, encode_audio
+from zonos.audio.write import FORMATS, StreamEncoder, encode_audio
 
 ResponseFormat = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
 FileFormat = Literal["wav", "wav24", "wav32f", "flac", "mp3", "ogg", "opus", "aac"]

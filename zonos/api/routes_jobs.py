@@ -20,7 +20,7 @@ from zonos.api.intake import entries_of, entries_of_script, read_file, read_json
 from zonos.api.jobs import Entry, JobInfo, JobList
 from zonos.api.sending import Pieces
 from zonos.api.service import Service
-from zonos.audio_write import FORMATS
+from zonos.audio.write import FORMATS
 from zonos.names import DEFAULT_TEMPLATE, check_template
 
 KEEP_ALIVE_SECONDS = 15.0

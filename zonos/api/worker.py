@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from zonos import events
 from zonos.api.jobs import Jobs, Work
 from zonos.api.metrics import Metrics
-from zonos.audio_write import FORMATS, write_audio
+from zonos.audio.write import FORMATS, write_audio
 from zonos.engine import Engine
 from zonos.run import Run
 from zonos.voices import VoiceSource
