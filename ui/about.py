@@ -9,8 +9,8 @@ from ui import listen
 from ui.edits import NOT_EDITABLE
 from ui.limits import Limits
 from ui.settings_help import choices, described
-from zonos.languages import LANGUAGES
 from zonos.line import EMOTIONS, PRESETS, Line
+from zonos.text.languages import LANGUAGES
 
 USUAL = ("en-us", "en-gb", "de", "fr-fr", "es", "es-419", "it", "pt", "pt-br", "ja", "cmn", "ko")
 

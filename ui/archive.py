@@ -248,7 +248,7 @@ def _named_recipe(fields: dict[str, Any]) -> str:
 
 
 def _sound(path: Path) -> np.ndarray:
-    from zonos.audio_read import read_clip
+    from zonos.audio.read import read_clip
 
     try:
         return read_clip(path).mono

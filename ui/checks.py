@@ -13,9 +13,9 @@ from ui.projects import Project
 from zonos import hub
 from zonos.config import ZonosConfig
 from zonos.defaults import Defaults
-from zonos.dictionary import Dictionary
 from zonos.errors import CheckpointError, LineError
 from zonos.line import Line
+from zonos.text.dictionary import Dictionary
 
 # Estimates are rounded to this many steps a second; no codec is needed for them.
 STEPS_A_SECOND = 100.0

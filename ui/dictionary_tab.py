@@ -12,8 +12,8 @@ from ui.checks import look
 from ui.store import Store
 from ui.table import REFRESH
 from ui.words_for_faults import in_words
-from zonos.dictionary import Dictionary, Entry
 from zonos.line import Line
+from zonos.text.dictionary import Dictionary, Entry
 
 HEADERS = ["Word", "Say it as", "Language", "Match case"]
 HOW = """A word and how to say it: a spelling (`Siobhan` → `Shivawn`), phonemes in double brackets

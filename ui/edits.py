@@ -16,8 +16,8 @@ from ui.limits import Limits
 from ui.projects import Project, bump
 from ui.recipes import Recipes
 from zonos.errors import LineError
-from zonos.languages import resolve_language
 from zonos.line import Line, explain
+from zonos.text.languages import resolve_language
 
 LineId = Annotated[str, Field(pattern=r"^[a-z0-9]{6,24}$")]
 TakeId = Annotated[str, Field(pattern=r"^[a-f0-9]{16,40}$")]

@@ -158,14 +158,14 @@ def _write_item(archive: zipfile.ZipFile, reel: Reel, folder: Path, item: Item, 
     samples, rate = load(folder / item.take["file"], options.loudness)
     reel.add(item, samples, rate)
     if options.files:
-        from zonos.audio_write import encode_audio
+        from zonos.audio.write import encode_audio
 
         archive.writestr(item.name + Reel.suffix(options.format), encode_audio(samples, rate, options.format))
 
 
 def _texts(made: Plan, options: Options) -> Iterator[tuple[str, bytes]]:
-    from zonos.script_write import write_script
-    from zonos.subtitles import write_subtitles
+    from zonos.script.subtitles import write_subtitles
+    from zonos.script.write import write_script
 
     times = [(item.start, item.end) for item in made.items]
     if options.subtitles:

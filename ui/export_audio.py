@@ -24,7 +24,7 @@ def load(path: Path, lufs: float | None) -> tuple[np.ndarray, int]:
 
     samples, rate = soundfile.read(path, dtype="float32")
     if lufs is not None:
-        from zonos.audio_edit import normalise_loudness
+        from zonos.audio.edit import normalise_loudness
 
         samples = normalise_loudness(samples, rate, lufs)
     return samples, int(rate)
@@ -42,7 +42,7 @@ class Reel:
     FOLDER = "joined"
 
     def __init__(self, folder: Path, items: Sequence[Item], options: Options) -> None:
-        from zonos.audio_write import format_named
+        from zonos.audio.write import format_named
 
         self.folder = folder
         self.kind = format_named(options.format)
@@ -68,7 +68,7 @@ class Reel:
     @staticmethod
     def suffix(format: str) -> str:
         """Of files in a format, with the dot."""
-        from zonos.audio_write import format_named
+        from zonos.audio.write import format_named
 
         return format_named(format).suffix
 
@@ -81,8 +81,8 @@ class Reel:
         """Silence up to the line's start, then the line: in its voice's track, silence in the others."""
         if not self._joined and not self._tracks:
             return
-        from zonos.audio_edit import limit
-        from zonos.resample import resample
+        from zonos.audio.edit import limit
+        from zonos.audio.resample import resample
 
         samples = limit(resample(samples, rate, self.rate), self.rate)
         gap = max(0, round(item.start * self.rate) - self.written)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ui import export, projects
 from ui.store import Store
 from ui.words_for_faults import in_words
-from zonos.audio_write import FORMATS
+from zonos.audio.write import FORMATS
 from zonos.names import DEFAULT_TEMPLATE, FIELDS
 
 DOWNLOAD = """async (token, made) => {

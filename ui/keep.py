@@ -17,7 +17,7 @@ from zonos.line import Line
 
 def write_take(path: Path, samples: np.ndarray, sample_rate: int) -> None:
     """Write a take whole, in 24 bit, so that any export format can be made of it."""
-    from zonos.audio_write import write_audio
+    from zonos.audio.write import write_audio
 
     write_audio(path, samples, sample_rate, "wav24")
 

@@ -12,8 +12,8 @@ from functools import cache
 from ui import lines, words
 from ui.projects import Project
 from zonos.errors import LineError
-from zonos.languages import resolve_language
 from zonos.line import Line
+from zonos.text.languages import resolve_language
 
 
 class Recipes:

@@ -22,9 +22,9 @@ from ui.limits import Limits
 from ui.projects import Project
 from ui.store import StorageError, Store, disk_words
 from zonos import events
-from zonos.dictionary import Dictionary
 from zonos.errors import CheckpointError
 from zonos.line import Line
+from zonos.text.dictionary import Dictionary
 
 Which = Literal["pending", "ticked", "failed", "these"]
 

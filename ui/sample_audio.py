@@ -48,7 +48,7 @@ def give_takes(store: Store, db: sqlite3.Connection, project: Project) -> None:
 
 def make(script: Sequence[Line]) -> None:
     """Speak the sample script with the embedded checkpoint and keep the files."""
-    from zonos.audio_write import write_audio
+    from zonos.audio.write import write_audio
     from zonos.engine import load
     from zonos.events import Done
     from zonos.voices import SAMPLE_VOICES, VoiceFolder

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ui.checks import look
-from zonos.dictionary import Dictionary
 from zonos.errors import LineError
 from zonos.events import Cancelled, Event, Final
 from zonos.line import Line
+from zonos.text.dictionary import Dictionary
 from zonos.voices import VoiceSource
 
 CHUNK = 8

@@ -21,7 +21,7 @@ def speak_once(store: Store, engines: Engines, token: str, voice: str, text: str
         CheckpointError: the project's model cannot be loaded.
         UnknownProject: no such project.
     """
-    from zonos.audio_write import encode_audio
+    from zonos.audio.write import encode_audio
 
     with store.transaction() as db:
         project = projects.get(db, token)

@@ -59,8 +59,8 @@ def examined(path: Path, title: str) -> library.Clip:
     Raises:
         VoiceError: unreadable, or nothing that a voice can be made of.
     """
-    from zonos.audio_read import read_clip
-    from zonos.audio_report import report
+    from zonos.audio.read import read_clip
+    from zonos.audio.report import report
 
     try:
         found = asdict(report(read_clip(path, title)))

@@ -18,8 +18,8 @@ def faults(samples: np.ndarray, sample_rate: int, expected: float) -> tuple[str,
         sample_rate: of the samples.
         expected: seconds that the line was expected to take; 0 when nothing is known.
     """
-    from zonos.audio_level import decibels
-    from zonos.audio_report import clipped_share
+    from zonos.audio.level import decibels
+    from zonos.audio.report import clipped_share
 
     found = []
     peak = float(np.abs(samples).max(initial=0.0))

@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from zonos.dictionary import Dictionary, Entry
 from zonos.errors import LineError
-from zonos.languages import resolve_language
+from zonos.text.dictionary import Dictionary, Entry
+from zonos.text.languages import resolve_language
 
 MAX_WORDS = 2000
 
