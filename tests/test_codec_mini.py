@@ -14,7 +14,8 @@ from safetensors.torch import load_file
 
 from zonos.codec import load_codec
 from zonos.codec.dsp import Bands, mel_filterbank
-from zonos.codec.mini import Excitation, MiniCodec, MiniCodecConfig
+from zonos.codec.mini import Excitation, MiniCodec
+from zonos.codec.mini_config import MiniCodecConfig
 
 DATA = Path(__file__).parent / "data"
 MINI = Path(__file__).parents[1] / "zonos" / "checkpoints" / "mini"

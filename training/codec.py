@@ -23,7 +23,8 @@ from training import progress
 from training.config import CodecConfig, Config
 from training.data import Shard
 from zonos.codec.dsp import Bands
-from zonos.codec.mini import Excitation, MiniCodec, MiniCodecConfig
+from zonos.codec.mini import Excitation, MiniCodec
+from zonos.codec.mini_config import MiniCodecConfig
 
 TEACHER_HOP = 300
 _NOISE = 0.22

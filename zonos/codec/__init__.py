@@ -60,7 +60,7 @@ def frame_rate_of(config: Mapping[str, Any]) -> float:
         ratios: Sequence[int] = config.get("downsampling_ratios", DAC_RATIOS)
         return float(config.get("sampling_rate", DAC_SAMPLE_RATE)) / math.prod(ratios)
     if config.get("type") == "dsp_rvq":
-        from zonos.codec.mini import MiniCodecConfig
+        from zonos.codec.mini_config import MiniCodecConfig
 
         mini = MiniCodecConfig.model_validate(config)
         return float(mini.sample_rate / (mini.hop * mini.stride))

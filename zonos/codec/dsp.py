@@ -6,14 +6,13 @@ No weights here. Spectra are taken at ``hop``; B rows, n sub-frames, N = n * hop
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-if TYPE_CHECKING:
-    from zonos.codec.mini import MiniCodecConfig
+from zonos.codec.mini_config import MiniCodecConfig
 
 HIGHEST_HARMONIC = 11_000.0  # Hz
 UNVOICED_F0 = 150.0  # Hz at which the pulse train idles while it is gated off
