@@ -70,3 +70,17 @@ def test_letters_in_disguise_are_letters(text: str, language: str, normalised: s
 
 def test_given_phonemes_are_no_letters_in_disguise() -> None:
     assert say("[[hɪ ʀʏ]]").phonemes == "hɪ ʀʏ"
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "normalised"),
+    [
+        ("It's 2024-03-05T14:30:00Z.", "en-us", "It's March fifth, twenty twenty-four, fourteen thirty UTC."),
+        ("2024-03-05T14:30", "de", "fünfter März 2024, 14 Uhr 30"),
+        ("2024-03-05T14:30:15.123+01:00", "es", "5 de marzo de 2024, 14 y 30"),
+        ("2024-03-05T14:30", "cmn", "二零二四年3月5日, 14点30分"),
+    ],
+)
+def test_moments_as_programs_write_them(text: str, language: str, normalised: str) -> None:
+    """Row 'numbers in the line's language': read as "five tee fourteen" before."""
+    assert say(text, language).normalised == normalised

@@ -27,7 +27,11 @@ _PHONE = re.compile(
     r"|\(?\d{3}\)?[ .-]\d{3}[.-]\d{4}"
     r"|\d{3}-\d{4})(?![\w])(?![.,:/-]\d)"
 )
-_ISO_DATE = re.compile(rf"{_EDGE}(\d{{4}})-(\d\d)-(\d\d)(?:T(?=\d))?(?![\w-])")
+_ISO_DATE = re.compile(rf"{_EDGE}(\d{{4}})-(\d\d)-(\d\d)(?![\w-])")
+# As programs write moments; the zone is left out, but for "Z".
+_ISO_MOMENT = re.compile(
+    rf"{_EDGE}(\d{{4}}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:[.,]\d+)?)?(?:(Z)|[+-]\d\d(?::?\d\d)?)?(?![\w:-])"
+)
 _DATE = re.compile(rf"{_EDGE}(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}})(?![\w/-])")
 _TIME = re.compile(rf"{_EDGE}([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?(?![\d:])(?:\s?([AaPp])\.?[Mm]\b\.?)?")
 _HOUR_ONLY = re.compile(r"(?<![\w.,:/-])(1[0-2]|[1-9])\s?([AaPp])\.?[Mm]\b\.?")
@@ -104,6 +108,7 @@ def _dates(text: str, code: str) -> str:
         day, month = (first, second) if (european and second <= 12) or first > 12 else (second, first)
         return _date(match, full_year, month, day, code)
 
+    text = _ISO_MOMENT.sub(lambda m: f"{m.group(1)}, {m.group(2)}{' UTC' if m.group(3) else ''}", text)
     text = _ISO_DATE.sub(iso, text)
     text = _DATE.sub(numeric, text)
     return _HAN_YEAR.sub(lambda match: each_digit(match.group(), code), text) if base(code) in _HAN else text
