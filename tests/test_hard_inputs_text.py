@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from zonos.text import Spoken, prepare
+from zonos.text.languages import CODES
 
 
 def say(text: str, language: str = "en-us") -> Spoken:
@@ -84,3 +85,25 @@ def test_given_phonemes_are_no_letters_in_disguise() -> None:
 def test_moments_as_programs_write_them(text: str, language: str, normalised: str) -> None:
     """Row 'numbers in the line's language': read as "five tee fourteen" before."""
     assert say(text, language).normalised == normalised
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "normalised"),
+    [
+        ("½ cup, 2½ more", "en-us", "½ cup, two and a half more"),
+        ("½ Liter, 2½ km", "de", "½ Liter, 2 Komma 5 Kilometer"),
+        ("un ½ litro", "es", "un medio litro"),
+        ("¾", "ru", "три четверти"),
+        ("我要½", "cmn", "我要二分之一"),
+        ("3 ¼", "fr-fr", "3 virgule 25"),
+        ("2½", "ja", "ニ テン ゴ"),
+    ],
+)
+def test_fractions_in_one_sign(text: str, language: str, normalised: str) -> None:
+    """Row 'numbers in the line's language': eSpeak says "a half" in 80 of its languages; 2½ was 21/2."""
+    assert say(text, language).normalised == normalised
+
+
+def test_no_language_reads_a_half_in_english() -> None:
+    heard = {code: say("½", code).phonemes for code in CODES if not code.startswith("en")}
+    assert [code for code, sound in heard.items() if "hˈɑːf" in sound or "hˈæf" in sound] == []

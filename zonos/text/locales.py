@@ -79,6 +79,20 @@ MINUTE = {"cmn": "分", "yue": "分", "ko": "분"}
 # Word between a whole amount and its cents.
 CENTS = {"es": "con", "it": "e", "pt": "e", "ca": "amb"}
 
+# ½, ¼, ¾ where eSpeak has no words of the language for them and says the English ones.
+FRACTIONS = {
+    "ca": ("mig", "un quart", "tres quarts"), "cmn": ("二分之一", "四分之一", "四分之三"),
+    "el": ("μισό", "ένα τέταρτο", "τρία τέταρτα"), "es": ("medio", "un cuarto", "tres cuartos"),
+    "fi": ("puoli", "neljäsosa", "kolme neljäsosaa"), "hi": ("आधा", "चौथाई", "तीन चौथाई"),
+    "ja": ("二分の一", "四分の一", "四分の三"), "id": ("setengah", "seperempat", "tiga perempat"), "ko": ("이분의 일", "사분의 일", "사분의 삼"),
+    "nb": ("en halv", "en kvart", "tre kvart"), "ro": ("jumătate", "un sfert", "trei sferturi"),
+    "ru": ("половина", "четверть", "три четверти"), "sv": ("en halv", "en kvart", "tre kvart"),
+    "tr": ("yarım", "çeyrek", "dörtte üç"), "yue": ("二分之一", "四分之一", "四分之三"),
+}  # fmt: skip
+ESPEAK_FRACTIONS = frozenset(
+    ["en", "af", "cs", "da", "de", "fr", "hu", "it", "kn", "lt", "lv", "nl", "pl", "pt", "sk", "ta"]
+)
+
 # dot, slash, at
 _ADDRESS = {
     "ca": ("punt", "barra", "arrova"), "cs": ("tečka", "lomítko", "zavináč"), "da": ("punktum", "skråstreg", "snabel-a"),

@@ -13,7 +13,17 @@ from functools import lru_cache
 
 from zonos.text import amounts
 from zonos.text.japanese import readings
-from zonos.text.locales import HOUR, MINUTE, base, day_first, long_date, months
+from zonos.text.locales import (
+    ESPEAK_FRACTIONS,
+    FRACTIONS,
+    HOUR,
+    MINUTE,
+    base,
+    day_first,
+    long_date,
+    months,
+    separators,
+)
 from zonos.text.numbers import READ, borrowed, cardinal, each_digit, ordinal, year
 
 Rule = Callable[[str, str], str]
@@ -35,6 +45,7 @@ _ISO_MOMENT = re.compile(
 _DATE = re.compile(rf"{_EDGE}(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}})(?![\w/-])")
 _TIME = re.compile(rf"{_EDGE}([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?(?![\d:])(?:\s?([AaPp])\.?[Mm]\b\.?)?")
 _HOUR_ONLY = re.compile(r"(?<![\w.,:/-])(1[0-2]|[1-9])\s?([AaPp])\.?[Mm]\b\.?")
+_FRACTION = re.compile(r"(?:(\d+) ?)?([½¼¾])")
 _HAN_YEAR = re.compile(r"(?<!\d)\d{4}(?=年)")
 _NEPALI = str.maketrans("0123456789", "०१२३४५६७८९")
 # German words after which a day takes -n, and which make it take the plain -e.
@@ -70,7 +81,7 @@ def normalise(text: str, language: str) -> str:
         LineError: ``missing_japanese`` for ``ja`` without its optional extra.
     """
     if language == "ja":
-        return readings(text)
+        return readings(_fractions(text, language))
     if not _NUMERIC.search(text):
         return text
     text = _ascii_digits(text.replace(READ, ""))
@@ -232,7 +243,25 @@ def _stop(match: re.Match[str]) -> str:
     return "." if match.group().endswith(".") and ends else ""
 
 
+def _fractions(text: str, code: str) -> str:
+    """``½`` alone in words of the language; ``2½`` as ``2.5``, in English ``2 and a half``."""
+    words = FRACTIONS.get(base(code))
+
+    def spoken(match: re.Match[str]) -> str:
+        whole, place = match.group(1), "½¼¾".index(match.group(2))
+        if whole and base(code) == "en":
+            return f"{whole} and {('a half', 'a quarter', 'three quarters')[place]}"
+        if not whole and base(code) in ESPEAK_FRACTIONS:
+            return match.group()
+        if not whole and words is not None:
+            return words[place]
+        return f"{whole or '0'}{separators(code)[0]}{('5', '25', '75')[place]}"
+
+    return _FRACTION.sub(spoken, text)
+
+
 _RULES: tuple[Rule, ...] = (
+    _fractions,
     _phones,
     amounts.join_groups,
     _dates,
