@@ -7,12 +7,13 @@ import json
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 pytest.importorskip("hibari", reason="needs requirements-training.txt")
 pytest.importorskip("wordfreq", reason="needs requirements-training.txt")
 
 import zonos
-from training import codec, config, data, export, model, speaker
+from training import codec, config, data, export, golden, model, speaker
 from training.evaluate import emotions_as_intended
 from training.listen import comparable, edits, error_rate
 from training.teacher import Teacher
@@ -45,6 +46,7 @@ def test_every_step_in_turn_and_the_engine_loads_the_result(
     settings: config.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model, "_HELD_OUT", 4)
+    monkeypatch.setattr(golden, "_LONGEST", 4)
     folder = settings.runs / "data"
     folder.mkdir()
     made = data.make_utterances(settings.data, 0, np.random.default_rng(1), Teacher(), Writer())
@@ -63,6 +65,10 @@ def test_every_step_in_turn_and_the_engine_loads_the_result(
         final = [event for event in engine.submit(lines) if isinstance(event, Done | Failed)]
         assert len(final) == 2
         assert engine.pipeline.defaults.cfg_scale == 2.0
+        numbers = load_file(exported / "golden.safetensors")
+        vector = engine.pipeline.voice_vector([exported / "voices" / "otto.wav"])
+        torch.testing.assert_close(vector, numbers["speaker/otto"], atol=1e-5, rtol=1e-5)
+        assert numbers["greedy0/codes"].shape[1] <= 4
         assert engine.pipeline.codec.decode(torch.zeros(9, 5, dtype=torch.long)).isfinite().all()
 
 

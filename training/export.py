@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from training import progress
+from training import golden, progress
 from training.config import Config
 from training.data import Shard
 from training.evaluate import CLIP_TEXTS
@@ -61,6 +61,7 @@ def run(config: Config) -> Path:
     teacher = Teacher()
     for speaker in NAMED:
         record_clip(voices, teacher, speaker, CLIP_TEXTS)
+    golden.write(folder, voices)
     write_card(folder, config, state)
     largest = max(path.stat().st_size for path in folder.iterdir() if path.is_file())
     print(f"export: {folder}, step {state['step']}, largest file {largest / 1e6:.1f} MB", flush=True)
