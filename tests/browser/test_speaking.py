@@ -17,7 +17,7 @@ from studio_page import menu, project, reload, row, rows, saved, status, text
 pytestmark = pytest.mark.browser
 
 SPOKEN_MS = 90_000  # for a short line on two busy cores, model loading included
-LONG = "This line is long enough to be spoken for a good while, so that there is time to act on it. " * 2
+LONG = "This line is long enough to be spoken for a good while, so that there is time to act on it. " * 4
 
 
 def generate(page: Any, which: str = "pending") -> None:
