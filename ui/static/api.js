@@ -3,9 +3,11 @@
 export class Gone extends Error {}
 export class Refused extends Error {}
 
+// Gradio knows the path that it is served under; scheme and host are the page's own, which a proxy in
+// between may not have told it rightly.
 const root = () => {
-  const given = window.gradio_config?.root;
-  return given ? `${given.replace(/\/$/, "")}/` : new URL(".", location.href).href;
+  const path = new URL(window.gradio_config?.root ?? ".", location.href).pathname;
+  return `${location.origin}${path.replace(/\/$/, "")}/`;
 };
 
 export class Api {

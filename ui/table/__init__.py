@@ -14,8 +14,8 @@ TEMPLATE = '<div class="st-mount"><p class="st-loading">Opening your project …
 
 # ``studioReady`` is made in the page's head, since an event of Gradio's may come before this runs.
 LOADER = """
-const root = (window.gradio_config?.root ?? new URL('.', location.href).href).replace(/\\/$/, '');
-import(`${root}/studio/static/main.js`).then(
+const path = new URL(window.gradio_config?.root ?? '.', location.href).pathname.replace(/\\/$/, '');
+import(`${location.origin}${path}/studio/static/main.js`).then(
   (studio) => window.studioMounted(studio.mount(element.querySelector('.st-mount'))),
   () => { element.querySelector('.st-loading').textContent =
     'The page could not load its script. Reload the page.'; },
