@@ -15,8 +15,8 @@ from benchmarks.report import arguments, ratio, show
 from zonos import runner as runner_module
 from zonos import sampling
 from zonos.model import Zonos
-from zonos.rows import SamplerSettings
 from zonos.runner import Runner
+from zonos.sampler_settings import SamplerSettings
 
 SETTINGS = {
     "plain": replace(work.PLAIN, min_p=0.0),

@@ -16,8 +16,9 @@ from zonos.config import ZonosConfig
 from zonos.devices import pick_device, pick_dtype
 from zonos.invariance import lane_quantum
 from zonos.model import Zonos
-from zonos.rows import RowPlan, SamplerSettings
+from zonos.rows import RowPlan
 from zonos.runner import Runner
+from zonos.sampler_settings import SamplerSettings
 
 SIZES = {
     "random-1.6b": ("transformer", 2048, 26),

@@ -14,8 +14,9 @@ from torch import Tensor
 from zonos.conditioning import scale_emotion
 from zonos.config import ZonosConfig
 from zonos.model import Zonos, build, load_weights
-from zonos.rows import RowPlan, SamplerSettings
+from zonos.rows import RowPlan
 from zonos.runner import Runner
+from zonos.sampler_settings import SamplerSettings
 
 FOLDER = Path(__file__).parent / "data" / "tiny"
 CASES: dict[str, Any] = json.loads((FOLDER / "cases.json").read_text())

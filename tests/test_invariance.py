@@ -12,8 +12,9 @@ from torch import Tensor
 
 from zonos.invariance import lane_quantum
 from zonos.model import Zonos
-from zonos.rows import RowPlan, SamplerSettings
+from zonos.rows import RowPlan
 from zonos.runner import Runner
+from zonos.sampler_settings import SamplerSettings
 
 FRAMES = 130
 SETTINGS = [

@@ -12,7 +12,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from zonos import sampling
-from zonos.sampling import RowSampling, SamplerUse
+from zonos.sampler_settings import SamplerUse
+from zonos.sampling import RowSampling
 
 FOLDER = Path(__file__).parent / "data" / "sampling"
 CASES: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text())["cases"]

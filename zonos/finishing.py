@@ -56,6 +56,8 @@ class Finisher:
         try:
             work(piece, codes)
         except Exception:
+            if piece.take.over:  # stopped meanwhile, and its sound let go under our hands
+                return
             log.exception("codes of line %s could not be turned into sound", piece.take.line)
             piece.take.fail("internal", "This take could not be turned into sound; the log says why.")
             self.wake()
@@ -80,7 +82,7 @@ class Finisher:
         self._send(take, audio.take())
         if audio.is_whole:
             take.run.emit(take.done(self.pipeline))
-            take.over = True
+            take.let_go()
             self.wake()
 
     def _send(self, take: Take, samples: np.ndarray) -> None:

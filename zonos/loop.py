@@ -147,8 +147,8 @@ class Loop:
             if self._running[row].take in cancelled:
                 self._release(row)
         for take in cancelled:
-            take.over = True
             take.run.cancelled(take.line, take.take)
+            take.let_go()
         self._takes -= cancelled
 
     def _admit(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from zonos.config import ZonosConfig
 from zonos.defaults import Defaults
 from zonos.line import AUTO, HYBRID_ONLY, MAX_SEED, Conditioning, Emotion, Line
-from zonos.rows import SamplerSettings
+from zonos.sampler_settings import SamplerSettings
 from zonos.text import Piece, Spoken, count_phonemes, prepare
 from zonos.text.dictionary import Dictionary
 

@@ -2,46 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from zonos.codebooks import delay, fill_frame, prefix_cells
-from zonos.sampling import RowSampling, SamplerUse
+from zonos.sampler_settings import SamplerSettings
+from zonos.sampling import RowSampling
 
 RECENT = 64  # longest repetition window
-
-
-@dataclass(frozen=True)
-class SamplerSettings:
-    """Sampling of one row, every value decided."""
-
-    cfg_scale: float
-    temperature: float
-    top_p: float
-    top_k: int
-    min_p: float
-    linear: float
-    conf: float
-    quad: float
-    repetition_penalty: float
-    repetition_window: int
-
-    @staticmethod
-    def use(rows: Sequence[SamplerSettings]) -> SamplerUse:
-        """What the sampler must do for these rows."""
-        windows = [r.repetition_window for r in rows if r.repetition_penalty != 1]
-        return SamplerUse(
-            unified=any(r.linear > 0 for r in rows),
-            top_p=any(r.top_p > 0 for r in rows),
-            top_k=any(r.top_k > 0 for r in rows),
-            min_p=any(r.min_p > 0 for r in rows),
-            window=max(windows, default=0),
-            greedy=any(r.temperature <= 0 for r in rows),
-            drawn=any(r.temperature > 0 for r in rows),
-        )
 
 
 @dataclass(eq=False)  # a plan is itself, whatever its tensors hold

@@ -20,8 +20,9 @@ from zonos.cache import LaneState, StepView
 from zonos.codebooks import delay
 from zonos.graphs import StepGraphs, cuda_capture
 from zonos.model import N_EMBEDDINGS, Zonos
-from zonos.rows import RowPlan, RowTensors, SamplerSettings
+from zonos.rows import RowPlan, RowTensors
 from zonos.runner_inputs import StepInputs
+from zonos.sampler_settings import SamplerSettings
 from zonos.sampling import sample
 from zonos.shapes import Bucketed, Exact, Shape, round_up
 

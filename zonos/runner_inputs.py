@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from zonos.sampling import SamplerUse
+from zonos.sampler_settings import SamplerUse
 
 
 @dataclass(frozen=True)

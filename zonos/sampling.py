@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from zonos.sampler_settings import SamplerUse
+
 _TINY = 1e-20  # floor of probabilities inside logarithms, the original's
 
 
@@ -28,22 +30,6 @@ class RowSampling:
     quad: Tensor
     repetition_penalty: Tensor
     repetition_window: Tensor  # int64
-
-
-@dataclass(frozen=True)
-class SamplerUse:
-    """What the live rows need: known to the host, so that a step does no work nobody asked for.
-
-    A row whose own setting is off gets the same bits whether or not a neighbour's is on.
-    """
-
-    unified: bool = True
-    top_p: bool = True
-    top_k: bool = True
-    min_p: bool = True
-    window: int = 0  # longest repetition window among the live rows
-    greedy: bool = True  # any row at temperature 0
-    drawn: bool = True  # any row above
 
 
 def penalise_repetition(logits: Tensor, recent: Tensor, window: Tensor, penalty: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from zonos.blocks import WIDTH_STEP
-from zonos.sampling import SamplerUse
+from zonos.sampler_settings import SamplerUse
 
 ROW_BUCKETS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 WINDOW_BUCKETS = (0, 2, 8, 64)

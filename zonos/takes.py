@@ -229,8 +229,15 @@ class Take:
 
     def fail(self, code: str, reason: str) -> None:
         """Its final event, if it has none yet."""
-        self.over = True
         self.run.emit(Failed(self.run.id, self.line, self.take, code, reason))
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Nothing more comes of it. Its sound goes at once: a take and its pieces know each other,
+        so that the memory would stay until the collector looks for circles."""
+        self.over = True
+        self.audio = None
+        self.parts, self.codes = [], {}
 
     def done(self, pipeline: Pipeline) -> Done:
         """Its final event when all samples are there."""
