@@ -67,7 +67,7 @@ def _case(pipeline: Pipeline, text: str, voice: int, cfg_scale: float, names: li
 
 def _greedy(pipeline: Pipeline, case: dict[str, Any], voices: dict[str, Tensor]) -> dict[str, Tensor]:
     """Prefixes [1, n, d_model] and arg-max codes [codebooks, frames] of one case."""
-    values = {name: torch.tensor([np.ravel(case[name])], dtype=torch.float32) for name in _CONDITIONS}
+    values = {name: torch.from_numpy(np.float32(np.ravel(case[name])))[None] for name in _CONDITIONS}
     values |= {
         "speaker": voices[f"speaker/{case['voice']}"][None],
         "language_id": torch.tensor([[float(language_id(LANGUAGE))]]),
