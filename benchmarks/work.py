@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -129,9 +130,12 @@ class Timing:
         return self.row_steps / (self.steps * self.slots)
 
 
+_lane_quantum = cache(lane_quantum)  # found by trying, which takes longer than some benchmarks
+
+
 def new_runner(model: Zonos, slots: int) -> Runner:
     """As the engine makes it."""
-    return Runner(model, slots=slots, lane_quantum=lane_quantum(model))
+    return Runner(model, slots=slots, lane_quantum=_lane_quantum(model))
 
 
 def synchronise(model: Zonos) -> None:
