@@ -36,14 +36,15 @@ class BesideApi(BaseRoute):
         folder: of its jobs and uploaded voices.
         voices: folder of voices that every client may use.
         engines: lends the engine that the page uses.
+        alone: no other studio works in the data folder; the API's jobs have one server.
     """
 
-    def __init__(self, folder: Path, voices: Path, engines: Engines) -> None:
+    def __init__(self, folder: Path, voices: Path, engines: Engines, *, alone: bool = True) -> None:
         self._folder, self._voices, self._engines = folder, voices, engines
         self._lock = threading.Lock()
         self._api: FastAPI | None = None
         # A lent GPU belongs to one call of the page; ``ZONOS_API=0`` switches the API off elsewhere.
-        self.is_on = not is_zero_gpu() and os.environ.get(SWITCH, "1").strip() != "0"
+        self.is_on = alone and not is_zero_gpu() and os.environ.get(SWITCH, "1").strip() != "0"
 
     def start(self) -> None:
         """Make the API in the background, and let it go on with jobs of an earlier life."""

@@ -49,10 +49,13 @@ class Studio:
         store = Store(data_folder())
         engines = Engines(load_engine)
         runs = Runs(store, engines, limits)
-        if store.own():
+        alone = store.own()
+        if alone:
             runs.recover()
             clean(store)
-        beside = BesideApi(store.folder / "api", SAMPLE_VOICES, engines)
+        else:
+            print(f"Another studio works in {store.folder} already; ZONOS_DATA names another folder.")
+        beside = BesideApi(store.folder / "api", SAMPLE_VOICES, engines, alone=alone)
         return cls(store, engines, runs, Api(store, runs, limits), limits, beside)
 
     def close(self) -> None:

@@ -147,9 +147,10 @@ class Console:
         """A take was cancelled."""
         self._move(0)
 
-    def joined(self, path: Path, seconds: float) -> None:
-        """The joined file is written."""
-        self._print(f"{path}  {seconds:.2f} s, all lines", sys.stdout)
+    def joined(self, path: Path, seconds: float, missing: int) -> None:
+        """The joined file is written; ``missing`` lines failed and are not in it."""
+        what = f"without {missing} lines that failed" if missing else "all lines"
+        self._print(f"{path}  {seconds:.2f} s, {what}", sys.stdout)
 
     def end(self, status: int) -> None:
         """Everything is over; warnings that came again are summed up."""

@@ -135,7 +135,7 @@ class _Session:
         except (OSError, LineError) as error:
             self.console.note(f"{target} was not written: {error}")
             return False
-        self.console.joined(target, seconds)
+        self.console.joined(target, seconds, missing)
         if missing:
             self.console.note(f"{target} lacks {missing} of the lines, which failed.")
         return not missing
