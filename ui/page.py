@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from ui import dictionary_tab, export_tab, models, project_tab, projects, voice_tab, words
+from ui import client_api, dictionary_tab, export_tab, models, project_tab, projects, voice_tab, words
 from ui import help as help_tab
 from ui.api import Api
 from ui.beside import BesideApi
@@ -92,6 +92,7 @@ def build(studio: Studio) -> gr.Blocks:
         for event in events:
             event.then(None, token, None, js=OPEN)
         _wire_top(studio.store, token, top)
+        client_api.create(studio.engines, studio.limits)
     page.queue(default_concurrency_limit=HANDLERS_AT_ONCE)
     return page
 
