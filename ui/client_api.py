@@ -13,7 +13,6 @@ from ui.limits import Limits
 from zonos.errors import CheckpointError, LineError
 from zonos.voices import SAMPLE_VOICES, VoiceFolder
 
-
 FILES_KEPT = 64  # Gradio copies a file before it is written again
 
 
@@ -42,8 +41,8 @@ def create(engines: Engines, limits: Limits) -> None:
     trigger.click(lambda: VoiceFolder([SAMPLE_VOICES]).names(), None, names, api_name="voices")
 
 
-def _speak(engines: Engines, text: str, voice: str, language: str, emotion: str, seed: float | None) -> Path:
-    """One line in a sample voice, as a wav file in the system's folder for such.
+def _speak(engines: Engines, text: str, voice: str, language: str, emotion: str, seed: float | None) -> bytes:
+    """One line in a sample voice, as a wav file.
 
     Raises:
         gr.Error: what is wrong, in words.

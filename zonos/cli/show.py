@@ -243,9 +243,9 @@ class JsonLines(Console):
         """See :class:`Console`."""
         self._emit_take("cancelled", planned)
 
-    def joined(self, path: Path, seconds: float) -> None:
+    def joined(self, path: Path, seconds: float, missing: int) -> None:
         """See :class:`Console`."""
-        self._emit("joined", file=str(path), seconds=round(seconds, 3))
+        self._emit("joined", file=str(path), seconds=round(seconds, 3), missing=missing)
 
     def end(self, status: int) -> None:
         """See :class:`Console`."""
