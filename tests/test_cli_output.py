@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 from pathlib import Path
@@ -152,6 +153,14 @@ def test_join_says_what_it_lacks(cli: CommandLine, hum: HummingEngine) -> None:
     found = cli("scene.jsonl", "--join", "all.wav")
     assert found.status == 1
     assert "all.wav lacks 1 of the lines" in found.err
+    assert "all lines" not in found.out
+
+
+def test_join_says_what_it_lacks_to_programs(cli: CommandLine, hum: HummingEngine) -> None:
+    cli.script([{"text": "One."}, {"text": "Two.", "voice": "nobody"}])
+    found = cli("scene.jsonl", "--join", "all.wav", "--json")
+    events = [json.loads(line) for line in found.out.splitlines()]
+    assert [event["missing"] for event in events if event["event"] == "joined"] == [1]
 
 
 # ---- resuming --------------------------------------------------------------------------------------
