@@ -18,13 +18,13 @@ from starlette.types import Receive, Scope, Send
 
 from ui.engines import Engines
 from ui.space import is_zero_gpu
+from zonos.api_paths import is_api
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 log = logging.getLogger(__name__)
 
-PREFIXES = ("/v1/", "/healthz", "/readyz", "/metrics")
 SWITCH = "ZONOS_API"
 MODEL = "mini"  # where the page has loaded none yet
 
@@ -60,10 +60,7 @@ class BesideApi(BaseRoute):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Whether an address is the API's."""
-        from starlette._utils import get_route_path
-
-        path = get_route_path(scope) if self.is_on and scope["type"] == "http" else ""
-        return (Match.FULL if path.startswith(PREFIXES) else Match.NONE), {}
+        return (Match.FULL if self.is_on and is_api(scope) else Match.NONE), {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer through the API."""

@@ -29,7 +29,7 @@ class LaneState:
     Args:
         config: the backbone.
         lanes: most lanes in a batch.
-        blocks: KV blocks at the start (grows by doubling up to ``max_blocks``).
+        blocks: KV blocks at the start (grows by half as much again, up to ``max_blocks``).
         max_blocks: most KV blocks; None = no limit.
         device, dtype: of keys and values. Recurrent states are fp32.
     """
@@ -46,7 +46,6 @@ class LaneState:
     ) -> None:
         self.config, self.device, self.dtype, self.max_blocks = config, device, dtype, max_blocks
         heads = config.attn_cfg.num_heads_kv
-        self.group = config.attn_cfg.num_heads // heads
         self.scale = config.head_dim**-0.5
         shape = (max(blocks, 2), heads, BLOCK, config.head_dim)
         attention = sorted(set(config.attn_layer_idx))

@@ -94,11 +94,6 @@ class Runner:
         """Rows that can still be admitted."""
         return self.slots - len(self.plans)
 
-    def blocks_needed(self, plan: RowPlan, frames: int) -> int:
-        """KV blocks that a row takes until it has ``frames`` frames."""
-        tokens = plan.prefill_tokens + frames + self.n_codebooks
-        return -(-tokens // BLOCK) * plan.lanes
-
     def has_room(self, plans: Sequence[RowPlan]) -> bool:
         """Whether the prefixes of all these rows fit now."""
         limit = self.state.blocks.max_blocks

@@ -10,7 +10,6 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
-from starlette._utils import get_route_path
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -22,10 +21,10 @@ from zonos.api.guard import Guard
 from zonos.api.service import Service
 from zonos.api.settings import Settings
 from zonos.api.speech_body import SpeechBody
+from zonos.api_paths import is_api
 from zonos.engine import Engine
 from zonos.line import Line
 
-PREFIXES = ("/v1/", "/healthz", "/readyz", "/metrics")
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorAnswer, "description": "The request cannot be used; the sentence says why."},
     401: {"model": ErrorAnswer, "description": "A valid API key is needed."},
@@ -110,8 +109,7 @@ class _Beside(BaseRoute):
         self.api = api
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        path = get_route_path(scope) if scope["type"] == "http" else ""
-        return (Match.FULL if path.startswith(PREFIXES) else Match.NONE), {}
+        return (Match.FULL if is_api(scope) else Match.NONE), {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.api(scope, receive, send)
