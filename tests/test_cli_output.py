@@ -266,6 +266,45 @@ def test_a_failed_line_is_tried_again_and_its_failure_forgotten(cli: CommandLine
 # ---- a disk that refuses ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--out", "notes.txt"], "argument --out: notes.txt is a file, where a folder is needed."),
+        (["--out", "notes.txt/deeper"], "argument --out: notes.txt is a file, where a folder is needed."),
+        (["--out", "taken"], "argument --out: taken/manifest.jsonl is a folder"),
+        (["--join", "taken.wav"], "argument --join: taken.wav is a folder"),
+        (["--join", "notes.txt/all.wav"], "argument --join: notes.txt is a file"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_told_before_the_model_is_loaded(
+    cli: CommandLine, hum: HummingEngine, options: list[str], told: str
+) -> None:
+    cli.write("notes.txt", "words")
+    for folder in ("taken/manifest.jsonl", "taken.wav"):
+        (cli.folder / folder).mkdir(parents=True)
+    out = options[1] if options[0] == "--out" else "out"
+    found = cli("--text", "Hello.", *(options if options[0] != "--out" else []), out=out)
+    assert found.status == 2
+    assert told in found.err
+    assert f"Choose another place with {options[0]}." in found.err
+    assert not hum.loads
+
+
+def test_a_full_disk_is_told_before_the_model_is_loaded(
+    cli: CommandLine, hum: HummingEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("zonos.folders.try_to_write", full)
+    found = cli("--text", "Hello.")
+    assert (found.status, found.err) == (
+        2,
+        "argument --out: The disk of out is full; free some space. Choose another place with --out.\n",
+    )
+    assert not hum.loads
+
+
 def refuse(monkeypatch: pytest.MonkeyPatch, code: int, which: str) -> None:
     """The rename that would make the file appear fails, as the last step of a write."""
     real = os.replace

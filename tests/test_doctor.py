@@ -104,7 +104,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     file.write_text("a file where a folder should be")
     out = io.StringIO()
     assert main(["--out", str(file / "deeper")], out=out) == 1
-    assert "cannot be written" in out.getvalue()
+    assert f"{file} is a file, where a folder is needed." in out.getvalue()
     assert "--out" in out.getvalue()
 
 

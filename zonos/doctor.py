@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import shutil
 import socket
 import sys
@@ -20,6 +21,7 @@ import torch
 
 from zonos.devices import DTYPES, cpu_has_bf16
 from zonos.errors import LineError
+from zonos.folders import try_to_write, why_not
 from zonos.hub import available
 from zonos.hub.download import Hub
 from zonos.hub.locate import MINI
@@ -240,11 +242,9 @@ def _folders(folders: dict[str, Path]) -> Iterator[Finding]:
 
 
 def _folder(check: str, folder: Path) -> Finding:
-    existing = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists())
+    existing = next(p for p in (folder.absolute(), *folder.absolute().parents) if os.path.exists(p))
     try:
-        # Trying is the only test that also knows of read-only mounts and other users' folders.
-        with tempfile.TemporaryFile(dir=existing):
-            pass
+        try_to_write(existing)
         free = shutil.disk_usage(existing).free
     except OSError as error:
         variable = {"downloads folder": "set HF_HOME", "temporary folder": "set TMPDIR"}.get(
@@ -253,8 +253,8 @@ def _folder(check: str, folder: Path) -> Finding:
         return Finding(
             check,
             "fault",
-            f"{folder.absolute()} cannot be written ({error.strerror}).",
-            f"Give yourself the right to write there, or {variable}.",
+            why_not(folder.absolute(), error),
+            f"Mend that, or {variable}.",
         )
     text = f"{folder.absolute()} can be written; {readable_size(free)} free."
     if free < _NEEDED_DISK_BYTES:

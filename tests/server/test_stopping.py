@@ -105,3 +105,9 @@ def test_old_jobs_are_forgotten(serve: Serve, tmp_path: Path) -> None:
     second = serve(keep_days=0.0)
     assert second.client.get(f"/v1/jobs/{job}").status_code == 404
     assert not list((tmp_path / "server" / "jobs").iterdir())
+
+
+def test_a_data_folder_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("words")
+    with pytest.raises(StoreError, match="file is a file, where a folder is needed. Choose another"):
+        Store(tmp_path / "file")

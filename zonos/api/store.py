@@ -14,6 +14,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from zonos.folders import problem_with_folder
+
 BUSY_SECONDS = 10.0
 VERSIONS = (
     """
@@ -76,9 +78,10 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._mutex = threading.RLock()
+        for part in (self.jobs, self.voices):
+            if problem := problem_with_folder(part):
+                raise StoreError(f"The data folder cannot be used: {problem} Choose another place for it.")
         try:
-            for part in (self.jobs, self.voices):
-                part.mkdir(parents=True, exist_ok=True)
             self._owner = FileLock(folder / "server.lock")
             self._owner.acquire(timeout=0)
             self._db = self._connect()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zonos.cli.options import Options, read_options
+from zonos.folders import problem_with_file
 
 if TYPE_CHECKING:
     from zonos.cli.lines import Gathered
@@ -127,7 +128,7 @@ def _logging(options: Options, console: Console) -> Iterator[None]:
 
 
 class _FaultFile(logging.FileHandler):
-    """A log that is not there until something went wrong."""
+    """A log that is not there until something went wrong; among temporary files where nothing else can be."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, encoding="utf-8", delay=True)
@@ -135,7 +136,8 @@ class _FaultFile(logging.FileHandler):
         self.setFormatter(logging.Formatter("%(asctime)s %(name)s %(message)s"))
 
     def _open(self) -> Any:
-        Path(self.baseFilename).parent.mkdir(parents=True, exist_ok=True)
+        if problem_with_file(Path(self.baseFilename)):
+            self.baseFilename = str(Path(tempfile.gettempdir()) / LOG_NAME)
         return super()._open()
 
 

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from zonos.cli.lines import BadRow, Gathered
-from zonos.cli.manifest import Entry, Manifest
+from zonos.cli.manifest import FILE_NAME, Entry, Manifest
 from zonos.cli.options import Options
 from zonos.cli.output import (
     Planned,
@@ -30,6 +30,7 @@ from zonos.cli.output import (
 from zonos.cli.show import Console
 from zonos.errors import LineError, ScriptError
 from zonos.events import Cancelled, Done, Event, Failed, Final, Progress
+from zonos.folders import problem_with_file
 from zonos.line import Line
 from zonos.request import new_seed, take_seed
 from zonos.voices import VoiceFolder
@@ -48,9 +49,9 @@ def speak(options: Options, gathered: Gathered, console: Console) -> int:
 
     Raises:
         CheckpointError: the model cannot be loaded.
-        ScriptError: the joined file would replace a line's.
-        OSError: the folder cannot be made or written to at all.
+        ScriptError: a place cannot be written to, or the joined file would replace a line's.
     """
+    _check_places(options)
     voices = VoiceFolder(options.voice_folders, allow_paths=True)
     session = _Session(options, voices, console)
     session.prepare(gathered)
@@ -61,6 +62,14 @@ def speak(options: Options, gathered: Gathered, console: Console) -> int:
         status = SOME_FAILED
     console.end(status)
     return status
+
+
+def _check_places(options: Options) -> None:
+    """What cannot be written is told before a model is loaded for it."""
+    places = {"--out": options.out / FILE_NAME} | ({"--join": options.join} if options.join else {})
+    for option, place in places.items():
+        if problem := problem_with_file(place):
+            raise ScriptError(f"argument {option}: {problem} Choose another place with {option}.")
 
 
 class _Session:
