@@ -19,6 +19,7 @@ from zonos.api import Service, Settings, beside, create_app, mount
 from zonos.api.settings import MEBIBYTE
 from zonos.api.store import StoreError
 from zonos.errors import CheckpointError
+from zonos.ports import PortError, listen, port_of
 from zonos.voices import SAMPLE_VOICES, VoiceFolder
 
 __all__ = ["Server", "Service", "Settings", "beside", "create_app", "main", "mount"]
@@ -26,6 +27,7 @@ __all__ = ["Server", "Service", "Settings", "beside", "create_app", "main", "mou
 KEYS = "ZONOS_API_KEYS"
 # Longer than clients keep idle connections, so that none is closed as they send.
 KEEP_ALIVE_SECONDS = 75
+BACKLOG = 2048
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         settings = settings_from(args)
         return serve(args, settings)
-    except (CheckpointError, StoreError, OSError, ValueError) as error:
+    except (CheckpointError, StoreError, PortError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
 
@@ -95,8 +97,7 @@ def settings_from(args: argparse.Namespace) -> Settings:
     """Settings of the command line and the environment.
 
     Raises:
-        ValueError: an alias or a key that is none.
-        OSError: the file of keys cannot be read.
+        ValueError: an alias or a key that is none, or a file of keys that cannot be read.
     """
     return Settings(
         data=args.data or platformdirs.user_data_path("zonos-studio") / "server",
@@ -118,12 +119,19 @@ def read_keys(file: Path | None) -> dict[str, str]:
     """API keys by name, from a file or the environment; none lets everybody in.
 
     Raises:
-        ValueError: an entry that is not ``name:key``.
-        OSError: the file cannot be read.
+        ValueError: an entry that is not ``name:key``, or a file that cannot be read.
     """
-    text = os.environ.get(KEYS, "").replace(",", "\n") if file is None else file.read_text(encoding="utf-8")
+    text = os.environ.get(KEYS, "").replace(",", "\n") if file is None else _text_of(file)
     entries = [line.strip() for line in text.splitlines()]
     return dict(_pair(entry, ":", "An API key") for entry in entries if entry and not entry.startswith("#"))
+
+
+def _text_of(keys: Path) -> str:
+    try:
+        return keys.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise ValueError(f"argument --keys: {keys} cannot be read: {reason}.") from None
 
 
 def serve(args: argparse.Namespace, settings: Settings) -> int:
@@ -132,11 +140,13 @@ def serve(args: argparse.Namespace, settings: Settings) -> int:
     Raises:
         CheckpointError: the model cannot be loaded.
         StoreError: the data folder cannot be used.
-        OSError: the address is taken.
+        PortError: the address cannot be had.
     """
     from zonos.engine import load  # torch takes seconds
 
-    listening = _listen(args.host, args.port)
+    # Before the model is loaded: a port in use is told at once.
+    listening = listen(args.host, args.port, host_option="--host", port_option="--port", backlog=BACKLOG)
+    listening.set_inheritable(True)
     with load(
         args.model,
         device=args.device,
@@ -174,23 +184,16 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """A listening socket, taken before the model is loaded: a port in use is told at once."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.create_server((host, port), family=family, backlog=2048)
-    listening.set_inheritable(True)
-    return listening
-
-
 def _address(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; use 0 to 65535")
-    return int(text)
+    try:
+        return port_of(text)
+    except PortError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _count(text: str) -> int:

@@ -109,5 +109,5 @@ def test_old_jobs_are_forgotten(serve: Serve, tmp_path: Path) -> None:
 
 def test_a_data_folder_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("words")
-    with pytest.raises(StoreError, match="file is a file, where a folder is needed. Choose another"):
+    with pytest.raises(StoreError, match=r"file is a file, where a folder is needed\. Choose another"):
         Store(tmp_path / "file")
