@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -88,6 +89,19 @@ def test_cors_is_off(server: Running) -> None:
     answer = server.client.options("/v1/audio/speech", headers=preflight)
     assert answer.status_code == 403
     assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_the_first_address_says_where_to_go_on(serve: Serve) -> None:
+    """Case: curl of the bare address, before any documentation was read."""
+    server = serve(keys={"ann": "a"})
+    answer = server.client.get("/")
+    assert answer.status_code == 200
+    told = answer.json()
+    known = server.client.get("/v1/openapi.json", headers={"authorization": "Bearer a"}).json()["paths"]
+    for what in ("speak", "voices", "everything"):
+        method, path = told[what].split()
+        assert path == "/v1/openapi.json" or method.lower() in known[path]
+    assert (Path(__file__).parents[2] / told["guide"].split(",")[0]).is_file()
 
 
 def test_errors_are_json_everywhere(server: Running) -> None:

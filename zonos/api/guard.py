@@ -16,7 +16,7 @@ from zonos.api.errors import ApiError
 from zonos.api.settings import MEBIBYTE, Settings
 
 EVERYBODY = "everybody"
-OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+OPEN_PATHS = frozenset({"/", "/healthz", "/readyz"})
 _CLIENT = "zonos.client"
 
 

@@ -1,4 +1,4 @@
-"""Whether the server lives, whether it takes work, and its numbers."""
+"""What this server is, whether it lives, whether it takes work, and its numbers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,24 @@ class State(BaseModel):
     status: str
 
 
+class About(BaseModel):
+    """What answers here, for whoever comes without a plan."""
+
+    name: str = "Zonos"
+    about: str = "An HTTP API that speaks texts. There is no page at this address; python app.py has one."
+    speak: str = "POST /v1/audio/speech"
+    voices: str = "GET /v1/audio/voices"
+    everything: str = "GET /v1/openapi.json"
+    guide: str = "docs/api.md, in the project's folder"
+
+
 def router(service: Service) -> APIRouter:
     """The routes."""
     routes = APIRouter(tags=["health"])
+
+    @routes.get("/", summary="What this is, and where to go on")
+    async def about() -> About:
+        return About()
 
     @routes.get("/healthz", summary="Lives")
     async def healthz() -> State:
