@@ -221,3 +221,71 @@ def test_every_sample_line_is_whole() -> None:
     for line in sample.SAMPLE:
         assert isinstance(line, Line)
         assert (SAMPLE_VOICES / f"{line.voice}.wav").is_file()
+
+
+def set_from(line_id: str, base: object, **fields: object) -> dict[str, object]:
+    """A patch of a page that showed ``base`` in each of the fields."""
+    return {"op": "set", "id": line_id, "fields": fields, "base": dict.fromkeys(fields, base)}
+
+
+def test_a_newer_write_of_the_same_field_is_never_overwritten_without_a_word(bench: Bench) -> None:
+    first = bench.ids()[0]
+    seen = bench.line(first)["text"]
+    assert bench.edit(set_from(first, seen, text="from one tab")) == []
+    before = bench.since()["revision"]
+    (refused,) = bench.edit(set_from(first, seen, text="from the other"))
+    assert (refused["id"], refused["field"], refused["newer"]) == (first, "text", True)
+    assert "Another tab changed the text of this line meanwhile" in refused["reason"]
+    assert bench.line(first)["text"] == "from one tab"
+    # The page hears of the row even where it knew the newer words already.
+    assert [line["id"] for line in bench.since(before)["lines"]] == [first]
+    assert bench.edit(set_from(first, "from one tab", text="from the other")) == []
+
+
+def test_other_fields_other_lines_and_a_patch_sent_twice_merge_silently(bench: Bench) -> None:
+    first, second = bench.ids()[:2]
+    seen = bench.line(first)
+    bench.edit(set_from(first, seen["text"], text="words"))
+    assert bench.edit(set_from(first, seen["voice"], voice="Male")) == []
+    assert bench.edit(set_from(second, bench.line(second)["text"], text="others")) == []
+    assert bench.edit(set_from(first, seen["text"], text="words")) == []  # after a broken connection
+    assert (bench.line(first)["text"], bench.line(first)["voice"]) == ("words", "Male")
+    mixed = {"op": "set", "id": first, "fields": {"text": "late", "seed": 4}}
+    (refused,) = bench.edit(mixed | {"base": {"text": seen["text"], "seed": None}})
+    assert refused["field"] == "text"
+    assert (bench.line(first)["text"], bench.line(first)["seed"]) == ("words", 4)
+
+
+def test_what_a_page_saw_is_read_as_the_row_reads_it(bench: Bench) -> None:
+    first = bench.ids()[0]
+    bench.edit(set_from(first, "en-us", language="en"))
+    assert bench.edit(set_from(first, "en", language="de")) == []
+    bench.edit(set_from(first, None, emotion="happy"))
+    assert bench.edit(set_from(first, "happy", emotion="auto")) == []
+    bench.edit(set_from(first, None, speaking_rate=0))  # refused, and still in the page's field
+    assert bench.edit(set_from(first, 0, speaking_rate=12)) == []
+    bench.limits = Limits(characters=10)
+    bench.edit(set_from(first, bench.line(first)["text"], text="x" * 11))
+    assert bench.edit(set_from(first, "x" * 11, text="x" * 10)) == []
+
+
+def test_notes_and_restored_takes_are_no_way_around_it(bench: Bench) -> None:
+    first = bench.ids()[0]
+    note = {"op": "note", "id": first, "base": ""}
+    assert bench.edit(note | {"note": "louder"}) == []
+    assert bench.edit(note | {"note": "softer"})[0]["field"] == "note"
+    assert bench.line(first)["note"] == "louder"
+    take = bench.give_take(first)
+    seen = {"text": bench.line(first)["text"], "emotion": None}
+    bench.edit({"op": "set", "id": first, "fields": {"text": "newer words"}})
+    restore = {"op": "use-take", "take": take}
+    assert "Another tab" in bench.edit(restore | {"base": seen})[0]["reason"]
+    assert bench.line(first)["text"] == "newer words"
+    assert bench.edit(restore | {"base": seen | {"text": "newer words"}}) == []
+    assert bench.line(first)["text"] == seen["text"]
+
+
+def test_an_edit_of_a_row_that_was_deleted_meanwhile_says_so(bench: Bench) -> None:
+    first = bench.ids()[0]
+    bench.edit({"op": "delete", "ids": [first]})
+    assert bench.edit(set_from(first, "x", text="typed for nothing"))[0]["gone"]

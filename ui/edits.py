@@ -33,11 +33,16 @@ class _Edit(BaseModel):
 
 
 class SetFields(_Edit):
-    """Change fields of a row; null takes a field back to the default."""
+    """Change fields of a row; null takes a field back to the default.
+
+    ``base`` is what the page showed in those fields before. Where the row holds something else by now,
+    another tab was quicker, and that field is refused rather than silently overwritten.
+    """
 
     op: Literal["set"]
     id: LineId
     fields: dict[str, Any]
+    base: dict[str, Any] = Field(default_factory=dict)
 
 
 class Add(_Edit):
@@ -76,18 +81,23 @@ class Tick(_Edit):
 
 
 class Note(_Edit):
-    """A remark for people on a row."""
+    """A remark for people on a row; ``base`` as of :class:`SetFields`."""
 
     op: Literal["note"]
     id: LineId
     note: Annotated[str, Field(max_length=2000)]
+    base: str | None = None
 
 
 class TakeEdit(_Edit):
-    """Star a take, put it away, bring it back, or take its recipe into the line."""
+    """Star a take, put it away, bring it back, or take its recipe into the line.
+
+    ``base``: the line's fields as the page showed them, for ``use-take``.
+    """
 
     op: Literal["star", "unstar", "drop-take", "restore-take", "use-take"]
     take: TakeId
+    base: dict[str, Any] = Field(default_factory=dict)
 
 
 Edit = Annotated[SetFields | Add | Delete | Move | Tick | Note | TakeEdit, Field(discriminator="op")]
@@ -99,7 +109,15 @@ class Refused(Exception):
 
     def __init__(self, reason: str, line: str | None = None, field: str | None = None) -> None:
         super().__init__(reason)
-        self.answer = {"reason": reason, "id": line, "field": field}
+        self.answer: dict[str, Any] = {"reason": reason, "id": line, "field": field}
+
+
+class Gone(Refused):
+    """The row was deleted meanwhile; the page may still hold words for it."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__("That row is not in this project (any more).", line)
+        self.answer["gone"] = True
 
 
 def apply(db: sqlite3.Connection, project: Project, edits: list[Any], limits: Limits) -> list[dict[str, Any]]:
@@ -146,13 +164,15 @@ class _Desk:
 
     def _set(self, edit: SetFields) -> list[dict[str, Any]]:
         row = self._row(edit.id)
-        line, refused = self._checked(row.line, edit.fields)
+        outrun = self._newer(row.line, edit.fields, edit.base)
+        wanted = {name: value for name, value in edit.fields.items() if name not in outrun}
+        line, refused = self._checked(row.line, wanted)
         if line != row.line:
             recipe = self.recipes.of(line)
             lines.rewrite(self.db, self.token, row.id, line, recipe, self.revision)
-        elif refused:  # so that the page shows again what is really there
+        elif refused or outrun:  # so that the page shows again what is really there
             lines.touched(self.db, self.token, row.id, self.revision)
-        return _answers(edit.id, refused)
+        return [*(_outrun(edit.id, name) for name in outrun), *_answers(edit.id, refused)]
 
     def _add(self, edit: Add) -> list[dict[str, Any]]:
         if lines.get(self.db, self.token, edit.id):
@@ -189,12 +209,16 @@ class _Desk:
         return []
 
     def _note(self, edit: Note) -> list[dict[str, Any]]:
-        lines.set_note(self.db, self.token, self._row(edit.id).id, edit.note, self.revision)
+        row = self._row(edit.id)
+        if edit.base is not None and row.note not in (edit.base, edit.note):
+            lines.touched(self.db, self.token, row.id, self.revision)
+            return [_outrun(row.id, "note")]
+        lines.set_note(self.db, self.token, row.id, edit.note, self.revision)
         return []
 
     def _take(self, edit: TakeEdit) -> list[dict[str, Any]]:
         if edit.op == "use-take":
-            return self._use_take(edit.take)
+            return self._use_take(edit.take, edit.base)
         if edit.op in ("star", "unstar"):
             line = takes.star(self.db, self.token, edit.take, edit.op == "star")
         else:
@@ -204,15 +228,34 @@ class _Desk:
         lines.touched(self.db, self.token, line, self.revision)
         return []
 
-    def _use_take(self, take_id: str) -> list[dict[str, Any]]:
+    def _use_take(self, take_id: str, base: dict[str, Any]) -> list[dict[str, Any]]:
         take = takes.get(self.db, self.token, take_id)
         if take is None:
             raise Refused("That take is not in this project.")
         row = self._row(take["line"])
         line = takes.line_of(take, row.line)
+        wanted = dict.fromkeys(base) | lines.stored(line)
+        if self._newer(row.line, wanted, base):
+            lines.touched(self.db, self.token, row.id, self.revision)
+            raise Refused("Another tab changed this line meanwhile; look at it, then restore again.", row.id)
         recipe = self.recipes.of(line)
         lines.rewrite(self.db, self.token, row.id, line, recipe, self.revision)
         return []
+
+    def _newer(self, line: Line, fields: dict[str, Any], base: dict[str, Any]) -> list[str]:
+        """Those of ``fields`` in which the line holds neither what the page saw nor what it wants."""
+        now = lines.stored(line)
+        known = [name for name in fields if name in base and name in Line.model_fields]
+        if all(now.get(name) == base[name] for name in known):
+            return []
+        # Both as they are read here: a page may say "en" where the row says "en-us", and what was
+        # refused before stands on the page still.
+        seen, _ = self._checked(line, base)
+        wanted, _ = self._checked(line, fields)
+        now_or_then = (
+            (name, getattr(line, name), (getattr(seen, name), getattr(wanted, name))) for name in known
+        )
+        return [name for name, value, fine in now_or_then if value not in fine]
 
     def _checked(self, line: Line, fields: dict[str, Any]) -> tuple[Line, list[tuple[str, str]]]:
         most = self.limits.characters
@@ -226,7 +269,7 @@ class _Desk:
     def _row(self, line_id: str) -> lines.Row:
         row = lines.get(self.db, self.token, line_id)
         if row is None:
-            raise Refused("That row is not in this project (any more).", line_id)
+            raise Gone(line_id)
         return row
 
 
@@ -269,3 +312,9 @@ def _default(name: str) -> Any:
 
 def _answers(line: str, refused: list[tuple[str, str]]) -> list[dict[str, Any]]:
     return [{"id": line, "field": field, "reason": reason} for field, reason in refused]
+
+
+def _outrun(line: str, field: str) -> dict[str, Any]:
+    words = field.replace("_", " ")
+    reason = f"Another tab changed the {words} of this line meanwhile; that is kept, and yours beside it."
+    return {"id": line, "field": field, "reason": reason, "newer": True}

@@ -44,6 +44,16 @@ export class Acts {
     return id;
   }
 
+  useMine(id, field) {
+    this.project.useMine(id, field);
+    if (field === "text") this.#showText(id);
+  }
+
+  // A line that another tab deleted while words were typed into it here.
+  addAgain(line) {
+    this.add(undefined, this.#fields(line));
+  }
+
   play(id) {
     const line = this.line(id);
     const take = this.chosen(line);
@@ -147,7 +157,7 @@ export class Acts {
   }
 
   useTake(id) {
-    this.project.take("use-take", this.chosen(this.line(id)).id);
+    this.project.useTake(id, this.chosen(this.line(id)).id, this.facts.fields);
   }
 
   dropTake(id, take = this.chosen(this.line(id))) {
@@ -195,7 +205,12 @@ export class Acts {
   // A text that is changed by an act, not by typing, shows even where its field has the focus.
   #write(id, words) {
     this.project.set(id, { text: words });
-    this.table.rows.get(id).parts.text.value = words;
+    this.#showText(id);
+  }
+
+  #showText(id) {
+    const { text } = this.table.rows.get(id).parts;
+    text.value = text.base = this.line(id).text;
   }
 
   #fields(line) {

@@ -11,9 +11,12 @@ export class Details {
     this.takes = this.#plain("takes", "Takes", "number", "Takes made in one go.");
     this.prefix = this.#plain("prefix_text", "Words before", "text", "What is said in that clip; with it no word is lost at the seam.");
     this.prefixAudio = el("select", { class: "st-input", "aria-label": "Continue from the voice's clip" });
-    this.prefixAudio.addEventListener("change", () => project.set(this.id, { prefix_audio: this.prefixAudio.value || null }));
+    this.prefixAudio.addEventListener("change", () => this.#set("prefix_audio", this.prefixAudio.value || null));
     this.note = el("textarea", { class: "st-input", rows: 2, dir: "auto", "aria-label": "Note" });
-    this.note.addEventListener("input", () => project.note(this.id, this.note.value));
+    this.note.addEventListener("input", () => {
+      project.note(this.id, this.note.value, this.shown.note ?? "");
+      this.shown.note = this.note.value;
+    });
     this.phonemes = el("p", { class: "st-phonemes", "aria-label": "Phonemes" });
     this.said = el("ul", { class: "st-said" });
     this.settings = facts.settings.flatMap((group) => group.settings.map((setting) => this.#setting(setting)));
@@ -38,6 +41,7 @@ export class Details {
 
   async open(line, number, anchor) {
     this.id = line.id;
+    this.shown = structuredClone(line);
     setText(this.title, `Settings of line ${number}`);
     for (const field of [this.name, this.seed, this.takes, this.prefix]) field.show(line);
     this.note.value = line.note ?? "";
@@ -51,6 +55,12 @@ export class Details {
     if (this.id !== line.id) return;
     for (const setting of this.settings) setting.know(voicing, this.project.lines.get(line.id));
     this.#look(look);
+  }
+
+  // What the fields show stays while the dialogue is open, whatever another tab does to the line.
+  #set(name, value) {
+    this.project.set(this.id, { [name]: value }, { [name]: this.shown[name] ?? null });
+    this.shown[name] = value;
   }
 
   #look(look) {
@@ -72,7 +82,7 @@ export class Details {
     const field = el("input", { class: "st-input", type, min: type === "number" ? 0 : null, dir: "auto" });
     field.addEventListener("change", () => {
       const value = field.value.trim();
-      this.project.set(this.id, { [name]: value === "" ? null : type === "number" ? Number(value) : value });
+      this.#set(name, value === "" ? null : type === "number" ? Number(value) : value);
     });
     const show = (line) => (field.value = line[name] ?? (name === "takes" ? 1 : ""));
     return { row: this.#labelled(title, field, help), show };
@@ -80,7 +90,7 @@ export class Details {
 
   #choice({ name, title, help, choices }) {
     const select = el("select", { class: "st-input", "aria-label": title }, ...choices.map(([label], i) => el("option", { value: i, text: label })));
-    select.addEventListener("change", () => this.project.set(this.id, { [name]: choices[Number(select.value)][1] }));
+    select.addEventListener("change", () => this.#set(name, choices[Number(select.value)][1]));
     const show = (line) => (select.value = Math.max(0, choices.findIndex(([, value]) => value === (line[name] ?? null))));
     const know = ({ conditioners }) => (select.disabled = !conditioners.includes(name));
     return { name, row: this.#labelled(title, select, help), show, know };
@@ -101,7 +111,7 @@ export class Details {
     const send = () => {
       number.disabled = Boolean(box?.checked);
       const value = box?.checked ? "auto" : number.value === "" ? null : Number(number.value);
-      this.project.set(this.id, { [name]: value });
+      this.#set(name, value);
     };
     number.addEventListener("change", send);
     box?.addEventListener("change", send);

@@ -77,16 +77,18 @@ export class EmotionEditor {
   #weigh() {
     const weights = {};
     for (const { name, range } of this.sliders) if (Number(range.value) > 0) weights[name] = Number(range.value);
+    const shown = this.current();
     this.value = Object.keys(weights).length ? weights : "auto";
     this.#mark();
-    this.change(this.id, this.value);
+    this.change(this.id, this.value, shown);
   }
 
   #pick(preset) {
     if (!preset) return;
     const value = preset === "default" ? undefined : preset === "auto" ? "auto" : { ...this.facts.presets[preset] };
+    const shown = this.current();
     this.#show(value);
-    this.change(this.id, value ?? null);
+    this.change(this.id, value ?? null, shown);
   }
 
   #show(value) {

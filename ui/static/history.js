@@ -44,7 +44,8 @@ export class History extends EventTarget {
     const last = this.done.at(-1);
     const now = performance.now();
     if (step.key && last?.key === step.key && now - last.at < SAME_TYPING_MS) {
-      Object.assign(last, { redo: step.redo, at: now }); // one step for a stretch of typing
+      last.step.after = step.step.after; // one step for a stretch of typing
+      last.at = now;
       this.undone = [];
       return;
     }

@@ -41,7 +41,7 @@ export function mount(root) {
 
 async function open(root, token, left) {
   const api = new Api(token);
-  const project = new Project(api);
+  const project = new Project(api, left);
   const notices = new Notices();
   const first = api.changes(0); // asked for at the same time
   const facts = await api.about();
@@ -86,7 +86,9 @@ function wire(project, table, runBar, player, notices) {
   project.addEventListener("trouble", () => runBar.showSaved(project));
   project.addEventListener("refused", ({ detail }) => {
     const row = table.rows.get(detail.id);
-    notices.show(`${row ? `Line ${row.number}: ` : ""}${detail.reason}`, { kind: "trouble" });
+    const words = `${row ? `Line ${row.number}: ` : ""}${detail.reason}`;
+    const again = detail.line && { words: "Add it again", act: () => table.acts.addAgain(detail.line) };
+    notices.show(words, { kind: "trouble", act: again });
   });
   player.addEventListener("change", () => table.showPlaying());
   player.addEventListener("next", ({ detail }) => table.acts.playNext(detail));

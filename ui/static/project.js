@@ -2,14 +2,17 @@
 // patches keyed by row id, and what comes back never overwrites a field that is not sent yet.
 
 import { Gone, Refused } from "./api.js";
+import { Kept } from "./kept.js";
 
 const SEND_AFTER = 250;
 const POLL = { running: 350, idle: 2500, hidden: 15000, broken: 2000 };
 
 export class Project extends EventTarget {
-  constructor(api) {
+  constructor(api, left) {
     super();
     this.api = api;
+    this.kept = new Kept(api.token, left);
+    this.kept.addEventListener("change", () => this.#tell("lines", { ids: [...this.lines.keys()] }));
     this.lines = new Map();
     this.order = [];
     this.about = { name: "", settings: {}, voices: [] };
@@ -17,12 +20,15 @@ export class Project extends EventTarget {
     this.revision = 0;
     this.outbox = [];
     this.inflight = [];
+    this.departed = new Map(); // lines that another tab deleted; their words may still be wanted here
     this.trouble = null;
     this.closed = false;
   }
 
   async open(left, first) {
     await this.#poll(first);
+    this.#takeLeft();
+    addEventListener("focus", () => this.pollNow(), { signal: left });
     addEventListener("pagehide", () => this.#leave(), { signal: left });
     document.addEventListener("visibilitychange", () => document.hidden || this.pollNow(), { signal: left });
   }
@@ -35,19 +41,25 @@ export class Project extends EventTarget {
 
   // --- edits -------------------------------------------------------------------------------
 
-  set(id, fields) {
+  // `shown`: what their fields showed, where that may be older than the line: another tab may have
+  // changed it meanwhile, and the server then keeps its words and we keep ours beside them.
+  set(id, fields, shown = {}) {
     const line = this.lines.get(id);
     if (!line) return;
     const before = Object.fromEntries(Object.keys(fields).map((name) => [name, copy(line[name] ?? null)]));
     const after = copy(fields);
+    const base = { ...before, ...copy(shown) };
     for (const [name, value] of Object.entries(after)) {
       if (value === null) delete line[name];
       else line[name] = value;
     }
     const waiting = this.outbox.find((edit) => edit.op === "set" && edit.id === id);
-    if (waiting) Object.assign(waiting.fields, after);
-    else this.outbox.push({ op: "set", id, fields: { ...after } });
-    this.#did("change", () => this.set(id, before), () => this.set(id, after), `${id} ${Object.keys(fields)}`);
+    if (waiting) Object.assign(waiting, { fields: { ...waiting.fields, ...after }, base: { ...base, ...waiting.base } });
+    else this.outbox.push({ op: "set", id, fields: { ...after }, base });
+    const step = { before, after };
+    const undo = () => this.set(id, step.before, step.after);
+    const redo = () => this.set(id, step.after, step.before);
+    this.#did("change", undo, redo, `${id} ${Object.keys(fields)}`, step);
     this.#edited([id]);
   }
 
@@ -100,12 +112,14 @@ export class Project extends EventTarget {
     if (ids.length) this.#push({ op: "tick", ids, on });
   }
 
-  note(id, note) {
+  note(id, note, shown = null) {
     const line = this.lines.get(id);
-    const before = line.note ?? "";
+    const step = { before: line.note ?? "", after: note };
     line.note = note;
-    this.#did("note", () => this.note(id, before), () => this.note(id, note), `${id} note`);
-    this.#push({ op: "note", id, note });
+    const undo = () => this.note(id, step.before, step.after);
+    const redo = () => this.note(id, step.after, step.before);
+    this.#did("note", undo, redo, `${id} note`, step);
+    this.#push({ op: "note", id, note, base: shown ?? step.before });
   }
 
   star(id, take, on) {
@@ -115,6 +129,24 @@ export class Project extends EventTarget {
 
   take(op, take) {
     this.#push({ op, take });
+  }
+
+  // Puts a take's settings into its line, unless another tab changed the line since it was shown here.
+  useTake(id, take, names) {
+    const line = this.lines.get(id);
+    this.#push({ op: "use-take", take, base: Object.fromEntries(names.map((name) => [name, copy(line[name] ?? null)])) });
+  }
+
+  useMine(id, field) {
+    const mine = Object.fromEntries(this.kept.of(id))[field];
+    this.kept.drop(id, field);
+    if (field === "note") this.note(id, mine ?? "");
+    else this.set(id, { [field]: mine });
+  }
+
+  dropMine(id, field) {
+    this.kept.drop(id, field);
+    this.#tell("lines", { ids: [id] });
   }
 
   // --- runs --------------------------------------------------------------------------------
@@ -161,11 +193,13 @@ export class Project extends EventTarget {
     this.outbox = [];
     this.#tell("saving");
     try {
-      const answer = await this.api.edits(this.revision, this.inflight);
+      const sent = this.inflight;
+      const answer = await this.api.edits(this.revision, sent);
       this.inflight = [];
       this.#healthy();
+      const said = answer.refused.filter((refusal) => !refusal.newer || this.#outrun(refusal, sent));
       this.#merge(answer);
-      for (const refusal of answer.refused) this.#tell("refused", refusal);
+      for (const refusal of said) this.#tell("refused", { ...refusal, line: refusal.gone && this.departed.get(refusal.id) });
     } catch (error) {
       const lost = error instanceof Refused || error instanceof Gone;
       if (!lost) this.outbox = [...this.inflight, ...this.outbox];
@@ -178,8 +212,33 @@ export class Project extends EventTarget {
     }
   }
 
-  #did(words, undo, redo, key = null) {
-    this.#tell("did", { words, undo, redo, key });
+  // Another tab was quicker: what was typed here since goes with the refused words, out of the way.
+  #outrun({ id, field }, sent) {
+    const value = (edit) => (field === "note" ? edit.note : edit.fields?.[field]);
+    const isIt = (edit) => edit.id === id && (edit.op === "note" ? field === "note" : edit.op === "set" && field in edit.fields);
+    const mine = value([...sent, ...this.outbox].findLast(isIt));
+    for (const edit of this.outbox.filter(isIt)) if (edit.op === "set") delete edit.fields[field];
+    this.outbox = this.outbox.filter((edit) => !(isIt(edit) || (edit.op === "set" && Object.keys(edit.fields).length === 0)));
+    return this.kept.put(id, field, mine);
+  }
+
+  // What was typed just before the page was left: sent again where it did not arrive, kept where the
+  // line reads otherwise by now.
+  #takeLeft() {
+    const same = (a, b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+    for (const { id, fields, base } of this.kept.takeLeft()) {
+      const line = this.lines.get(id);
+      for (const [field, mine] of Object.entries(line ? fields : {})) {
+        if (same(line[field], mine)) continue;
+        if (same(line[field], base[field])) this.set(id, { [field]: mine });
+        else this.kept.put(id, field, mine);
+      }
+      if (line) this.#tell("lines", { ids: [id] });
+    }
+  }
+
+  #did(words, undo, redo, key = null, step = null) {
+    this.#tell("did", { words, undo, redo, key, step });
   }
 
   #push(edit) {
@@ -196,7 +255,9 @@ export class Project extends EventTarget {
 
   #leave() {
     const rest = [...this.inflight, ...this.outbox];
-    if (rest.length) this.api.edits(this.revision, rest, { leaving: true }).catch(() => {});
+    if (rest.length === 0) return;
+    this.kept.leave(rest.filter((edit) => edit.op === "set"));
+    this.api.edits(this.revision, rest, { leaving: true }).catch(() => {});
   }
 
   // --- hearing -----------------------------------------------------------------------------
@@ -245,7 +306,11 @@ export class Project extends EventTarget {
       this.lines.set(line.id, this.#mine(line, moved.has(line.id)));
       ids.push(line.id);
     }
-    for (const id of answer.gone ?? []) if (!restored.has(id)) this.lines.delete(id);
+    for (const id of answer.gone ?? []) {
+      if (restored.has(id) || !this.lines.has(id)) continue;
+      this.departed.set(id, this.lines.get(id));
+      this.lines.delete(id);
+    }
     if (answer.all) this.#dropUnknown(answer, here);
     this.#sort();
     this.#tell("lines", { ids: answer.all ? null : ids });

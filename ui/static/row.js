@@ -2,6 +2,7 @@
 
 import { button, clock, el, icon, seconds, setText } from "./dom.js";
 import { emotionName } from "./emotion.js";
+import { keptNode } from "./kept.js";
 import { statusOf } from "./status.js";
 
 const GROWS_ALONE = CSS.supports("field-sizing", "content");
@@ -69,6 +70,16 @@ export function updateRow(row, line, number, context) {
   updateStatus(row, line, context);
   updateTakes(row, line, context);
   updateLook(row, line, context.look(line.id));
+  updateKept(row, line, context);
+}
+
+// Own words that another tab was quicker than; built where there are any.
+function updateKept(row, line, context) {
+  const words = context.kept(line.id);
+  if (!row.kept && words.length === 0) return;
+  row.kept?.remove();
+  row.kept = words.length ? keptNode(line, words, context.facts) : null;
+  if (row.kept) row.parts.text.parentElement.append(row.kept);
 }
 
 export function updateStatus(row, line, context) {
@@ -142,6 +153,7 @@ export function fillChoices(select, choices, current) {
   select.replaceChildren(...wanted.map(([value, label]) => el("option", { value, text: label })));
   select.value = current;
   select.dataset.full = "yes";
+  select.base = current;
 }
 
 export function grow(text) {
@@ -150,16 +162,20 @@ export function grow(text) {
   text.style.height = `${text.scrollHeight}px`;
 }
 
+// `base` of a field is what it showed when its producer began to change it; a focused field is left alone,
+// so that the line may be newer by then.
 function showChoice(select, value, label) {
-  if (select.value === value && select.selectedOptions[0]?.textContent === label) return;
-  if (document.activeElement === select && select.dataset.full) return;
+  if (document.activeElement === select && select.dataset.full && select.value !== value) return;
+  select.base = value;
+  if (select.value === value && (select.dataset.full || select.selectedOptions[0]?.textContent === label)) return;
   select.replaceChildren(el("option", { value, text: label, selected: true }));
   delete select.dataset.full;
 }
 
 function showValue(field, value) {
-  if (document.activeElement === field || field.value === value) return;
-  field.value = value;
+  if (document.activeElement === field && field.value !== value) return;
+  field.base = value;
+  if (field.value !== value) field.value = value;
 }
 
 function nameParts(parts, number) {

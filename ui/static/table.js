@@ -37,7 +37,7 @@ export class Table extends EventTarget {
     this.details = new Details(project, facts, this.checks);
     this.takes = new Takes(project, facts, this.acts, player);
     this.emotion = new EmotionEditor(facts, {
-      change: (id, emotion) => project.set(id, { emotion }),
+      change: (id, emotion, shown) => project.set(id, { emotion }, { emotion: shown }),
       copyToTicked: (emotion) => this.acts.setOnTicked({ emotion }, "Emotion set"),
     });
     this.menu = new RowMenu(menuOf(this.acts, { details: (id) => this.openDetails(id), takes: (id) => this.openTakes(id) }));
@@ -176,6 +176,7 @@ export class Table extends EventTarget {
       facts,
       part: (id) => (project.run.on ? project.run.part[id] : undefined),
       look: (id) => this.checks.of(id),
+      kept: (id) => project.kept.of(id),
       hasVoice: (name) => project.about.voices.some((voice) => voice.name.toLowerCase() === name.toLowerCase()),
       languageName: (code) => languages.get(code) ?? code,
       chosen: (line) => this.acts.chosen(line),
@@ -249,14 +250,20 @@ export class Table extends EventTarget {
   #typed({ target }) {
     if (target.dataset.field !== "text") return;
     grow(target);
-    this.project.set(rowOf(target).dataset.id, { text: target.value });
+    const { base = target.value } = target;
+    target.base = target.value;
+    this.project.set(rowOf(target).dataset.id, { text: target.value }, { text: base });
   }
 
   #changed({ target }) {
     const { id } = rowOf(target).dataset;
     if (target.dataset.field === "voice" && target.value === UPLOAD) return this.#pickVoice(id, target);
-    if (target.dataset.field === "voice") this.project.set(id, { voice: target.value || null });
-    if (target.dataset.field === "language") this.project.set(id, { language: target.value });
+    const { field } = target.dataset;
+    if (field === "voice" || field === "language") {
+      const shown = { [field]: target.base || null };
+      target.base = target.value;
+      this.project.set(id, { [field]: target.value || null }, shown);
+    }
     if (target.dataset.do === "take") {
       this.acts.picked.set(id, target.value);
       this.show([id]);
@@ -275,6 +282,8 @@ export class Table extends EventTarget {
       play: () => this.acts.play(line.id),
       star: () => this.acts.star(line),
       generate: () => this.acts.generate([line.id]),
+      "use-mine": () => this.acts.useMine(line.id, target.dataset.kept),
+      "drop-mine": () => this.project.dropMine(line.id, target.dataset.kept),
     };
     acts[target.dataset.do]?.();
   }

@@ -78,7 +78,7 @@ export class Takes {
     if (act === "listen") return this.#listen(row, take);
     if (act === "star") return this.project.star(this.id, take, target.getAttribute("aria-pressed") !== "true");
     if (act === "drop-take") return this.acts.dropTake(this.id, known);
-    this.project.take(act, take);
+    this.project.useTake(this.id, take, this.facts.fields);
   }
 
   async #listen(row, take) {
