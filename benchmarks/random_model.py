@@ -134,15 +134,18 @@ def _weight(name: str, noise: Tensor, generator: torch.Generator, depth: float, 
     fan_in = noise[0].numel()
     if name.startswith("heads"):
         heads = noise * LOGIT_SPREAD / math.sqrt(fan_in)
-        return _rare_eos(heads, eos_id)
+        return rare_eos(heads, eos_id)
     if "conditioners" in name and field == "weight" and "project" not in name:
         return noise  # Fourier frequencies
     writes_residual = name.endswith(("out_proj.weight", "fc2.weight"))
     return noise / math.sqrt(fan_in) * (depth if writes_residual else 1.0)
 
 
-def _rare_eos(heads: Tensor, eos_id: int) -> Tensor:
-    """There is no bias in a head: EOS gets weights so small that its logit is near 0, below the best."""
+def rare_eos(heads: Tensor, eos_id: int) -> Tensor:
+    """There is no bias in a head: EOS gets weights so small that its logit is near 0, below the best.
+
+    Changes [codes and EOS, d_model] in place.
+    """
     heads[eos_id] *= 0.01
     return heads
 

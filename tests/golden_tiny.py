@@ -14,6 +14,7 @@ from torch import Tensor
 from zonos.conditioning import scale_emotion
 from zonos.config import ZonosConfig
 from zonos.model import Zonos, build, load_weights
+from zonos.prefixes import Prefixes
 from zonos.rows import RowPlan
 from zonos.runner import Runner
 from zonos.sampler_settings import SamplerSettings
@@ -70,7 +71,7 @@ class Golden:
             # The golden's kept conditioners, as the facts page gives them.
             keep = {"speaker": self.tensors["speakers"][3], "language_id": 24}
         conditioner = self.model.prefix_conditioner
-        return conditioner(values), conditioner.unconditioned(values, keep)
+        return Prefixes(conditioner).make(values, twin=True, keep=keep)
 
     def audio_prefix(self, name: str) -> Tensor:
         n = self.model.config.n_codebooks

@@ -13,6 +13,7 @@ from benchmarks.random_model import random_config, random_model
 from zonos.config import SsmConfig, ZonosConfig
 from zonos.line import DEFAULT_MIX
 from zonos.model import Zonos
+from zonos.prefixes import Prefixes
 
 # Chunks shorter than most prefixes, so that prefill carries state from chunk to chunk.
 SSM = SsmConfig(d_state=16, headdim=16, chunk_size=32)
@@ -58,7 +59,7 @@ class Hybrid:
     def prefixes(self, row: int) -> tuple[Tensor, Tensor]:
         values, conditioner = self.values(row), self.model.prefix_conditioner
         with torch.inference_mode():
-            return conditioner(values), conditioner.unconditioned(values)
+            return Prefixes(conditioner).make(values, twin=True)
 
     def audio_prefix(self, row: int) -> Tensor:
         shape = (self.model.config.n_codebooks, PREFIX_FRAMES[row])

@@ -25,6 +25,7 @@ def test_prefixes(golden: Golden, name: str) -> None:
     torch.testing.assert_close(uncond, golden.tensors[f"{name}/prefix_uncond"][0], atol=2e-5, rtol=0)
 
 
+@torch.inference_mode()
 def logits_of_next_step(runner: Runner) -> torch.Tensor:
     """Guided logits [rows, codebooks, vocabulary] of the step to come; writes keys, moves nothing."""
     runner._reserve_next()

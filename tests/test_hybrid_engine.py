@@ -182,7 +182,7 @@ def test_each_hybrid_setting_reaches_the_prefix(load: Callable[..., Engine], nam
         assert name not in plain
         assert wanted == {**plain, name: HYBRID_VALUES[name]}
         ids = {"espeak": (2, 50, 60, 3)}
-        prefixes = [pipeline.prefixes({**values, **ids}, twin=True) for values in (plain, wanted)]
+        prefixes = [pipeline.prefixes.make({**values, **ids}, twin=True) for values in (plain, wanted)]
     (without, twin), (with_it, same_twin) = prefixes
     place = len(ids["espeak"]) - 1 + pipeline.config.conditioner_names.index(name)
     changed = (without != with_it).any(1).nonzero().flatten().tolist()

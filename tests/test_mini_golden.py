@@ -53,7 +53,7 @@ def test_phonemes_and_ids(number: int) -> None:
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_prefixes(number: int, tensors: dict[str, Tensor]) -> None:
-    cond, uncond = mini().prefixes(values(CASES[number], tensors), twin=True)
+    cond, uncond = mini().prefixes.make(values(CASES[number], tensors), twin=True)
     torch.testing.assert_close(cond, tensors[f"greedy{number}/prefix"][0], atol=1e-4, rtol=0)
     torch.testing.assert_close(uncond, tensors[f"greedy{number}/prefix_uncond"][0], atol=1e-4, rtol=0)
 
@@ -63,7 +63,7 @@ def test_greedy_codes_in_one_batch(tensors: dict[str, Tensor]) -> None:
     none = torch.zeros(mini().config.n_codebooks, 0, dtype=torch.int64)
     plans = [
         RowPlan(
-            mini().prefixes(values(case, tensors), twin=case["cfg_scale"] != 1),
+            mini().prefixes.make(values(case, tensors), twin=case["cfg_scale"] != 1),
             none,
             400,
             0,

@@ -8,10 +8,24 @@ from __future__ import annotations
 
 import numpy as np
 
-BLOCK = 64  # tokens a block
+BLOCK = 32  # tokens a block: half of one is what a lane wastes on the mean
 # Table widths are multiples of this: a sum over fewer columns could pair its terms differently.
 WIDTH_STEP = 4
 NOWHERE = 2**40  # first position of block 0: past every lane's end, so that its keys never count
+
+
+def first_capacity(lanes: int) -> int:
+    """Blocks that a pool for so many lanes begins with, block 0 left out."""
+    return 2 * lanes
+
+
+def grown(capacity: int, needed: int, most: int | None) -> int:
+    """Blocks of a pool that had ``capacity`` and must hold ``needed``: a quarter more, at most ``most``.
+
+    Growing copies the pool, so it must be seldom; what is too much is memory that another could use.
+    """
+    size = capacity * 5 // 4
+    return max(needed, size if most is None else min(size, most))
 
 
 class OutOfBlocks(Exception):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from zonos.blocks import BLOCK, BlockTables
+from zonos.blocks import BLOCK, BlockTables, grown
 from zonos.config import BackboneConfig
 from zonos.mamba2 import STATE_DTYPE, state_shapes
 
@@ -29,7 +29,7 @@ class LaneState:
     Args:
         config: the backbone.
         lanes: most lanes in a batch.
-        blocks: KV blocks at the start (grows by half as much again, up to ``max_blocks``).
+        blocks: KV blocks at the start (see ``zonos.blocks.grown``).
         max_blocks: most KV blocks; None = no limit.
         device, dtype: of keys and values. Recurrent states are fp32.
     """
@@ -88,7 +88,7 @@ class LaneState:
         """
         before = self.blocks.live
         copies = self.blocks.release(lane)
-        for tensor in self._pools():
+        for tensor in self.pools():
             for source, target in copies:
                 tensor[target] = tensor[source]
             tensor[self.blocks.live : before] = 0
@@ -113,15 +113,13 @@ class LaneState:
         """Of the pool on the device; it changes when the pool grows."""
         return next(iter(self.keys.values())).data_ptr()
 
-    def _pools(self) -> list[Tensor]:
+    def pools(self) -> list[Tensor]:
+        """Keys and values of all attention layers."""
         return [*self.keys.values(), *self.values.values()]
 
     def _grow(self, blocks: int) -> None:
-        """Make room for ``blocks`` blocks on the device, by half as much again."""
-        size = self.capacity * 3 // 2
-        if self.max_blocks is not None:
-            size = min(size, self.max_blocks)
-        size = max(blocks, size)
+        """Make room for ``blocks`` blocks on the device."""
+        size = grown(self.capacity, blocks, self.max_blocks)
         for pool in (self.keys, self.values):
             for i, old in list(pool.items()):
                 new = old.new_zeros(size, *old.shape[1:])

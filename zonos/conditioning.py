@@ -139,19 +139,14 @@ class PrefixConditioner(nn.Module):
         else:
             self.project = nn.Identity()
 
+    def part(self, name: str, value: Value) -> Tensor:
+        """One conditioner's tokens, projected and normalised, [n, d_model]; no token knows of the others."""
+        module = self.conditioners[self.names.index(name)]
+        return self.norm(self.project(module(value)))
+
     def forward(self, values: Mapping[str, Value]) -> Tensor:
         """Prefix of one line: values by conditioner name (absent or None = left out) -> [n, d_model]."""
-        parts = [module(values.get(name)) for name, module in zip(self.names, self.conditioners, strict=True)]
-        return self.norm(self.project(torch.cat(parts)))
-
-    def unconditioned(self, values: Mapping[str, Value], keep: Mapping[str, Value] | None = None) -> Tensor:
-        """The twin prefix for guidance: the same tokens, all else left out.
-
-        Args:
-            values: as for the conditioned prefix.
-            keep: conditioners that stay, with the values they should have there (negative prompting).
-        """
-        return self({self.names[0]: values[self.names[0]], **(keep or {})})
+        return torch.cat([self.part(name, values.get(name)) for name in self.names])
 
 
 def scale_emotion(weights: Sequence[float] | None) -> list[float] | None:

@@ -99,7 +99,7 @@ def load_weights(
         CheckpointError: names missing, unknown or of another shape, listed.
     """
     wanted = {name: tensor.shape for name, tensor in model.state_dict().items()}
-    exact = _exact_names(model)
+    exact = exact_names(model)
     loaded: dict[str, Tensor] = {}
     problems: list[str] = []
     for name, tensor in tensors.items() if isinstance(tensors, Mapping) else tensors:
@@ -117,7 +117,7 @@ def load_weights(
     return model.eval().requires_grad_(False).fuse()
 
 
-def _exact_names(model: Zonos) -> set[str]:
+def exact_names(model: Zonos) -> set[str]:
     """Parameters that are kept in fp32 whatever the model's number type."""
     return {
         f"{path}.{name}"

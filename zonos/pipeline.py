@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from zonos.errors import LineError
 from zonos.hub import Checkpoint, generation_defaults, iter_tensors, read_tensors, resolve
 from zonos.hub.download import Report
 from zonos.model import Zonos, build, load_weights
+from zonos.prefixes import Prefixes
 
 if TYPE_CHECKING:
     from zonos.speaker import VoiceVectors
@@ -54,12 +55,10 @@ class Pipeline:
             raise LineError("no_speaker_encoder", " ".join(self.checkpoint.notes))
         return self.voice_vectors.vector(clips)
 
-    @torch.inference_mode()
-    def prefixes(self, values: Mapping[str, Any], *, twin: bool) -> tuple[Tensor, ...]:
-        """Prefix embeddings [tokens, d_model]: conditioned and, with guidance, unconditioned."""
-        conditioner = self.model.prefix_conditioner
-        cond = conditioner(values)
-        return (cond, conditioner.unconditioned(values)) if twin else (cond,)
+    @cached_property
+    def prefixes(self) -> Prefixes:
+        """Makes the prefixes of rows."""
+        return Prefixes(self.model.prefix_conditioner)
 
 
 def load_pipeline(

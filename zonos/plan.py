@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 
-from zonos.blocks import BLOCK
+from zonos.blocks import BLOCK, first_capacity, grown
 from zonos.config import BackboneConfig, ZonosConfig
-from zonos.mamba2 import state_bytes_per_row
-from zonos.model import N_EMBEDDINGS, build
+from zonos.mamba2 import STATE_DTYPE, state_bytes_per_row
+from zonos.model import N_EMBEDDINGS, build, exact_names
 from zonos.request import Request
 
 MOST_SLOTS = {"cuda": 64, "mps": 16, "cpu": 8}  # by default; more can be asked for
@@ -19,15 +20,53 @@ HEADROOM = 0.1
 # Frames per second of one row, before anything was measured on this machine, by device.
 _GUESSED_SPEED = {"cuda": 90.0, "mps": 20.0, "cpu": 4.5}
 _SMALL_MODEL_SPEED = 60.0
+_STEP_GROWTH = 0.3  # a step of n rows takes about n to this power as long as one of a single row
 
 
 @dataclass(frozen=True)
 class RowCost:
-    """Bytes that one row takes on the device at its expected end."""
+    """What one row is expected to take."""
 
-    tokens: int  # of its longest lane
+    prefix: int  # tokens in each lane before its first step
+    steps: int
     lanes: int
-    bytes: int
+
+    def blocks(self, steps: int) -> int:
+        """KV blocks that it holds after so many steps."""
+        return self.lanes * -(-(self.prefix + steps) // BLOCK)
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What decoding some rows is expected to take.
+
+    Attributes:
+        blocks: most KV blocks held at once.
+        spans: steps, and rows in each of them, one after another.
+    """
+
+    blocks: int
+    spans: list[tuple[int, int]]
+
+
+def foresee(costs: Sequence[RowCost], slots: int) -> Foreseen:
+    """Go through a run as the scheduler would: the longest rows first, a slot refilled as it comes free."""
+    waiting = sorted(costs, key=lambda cost: cost.steps)
+    running: list[tuple[int, int, RowCost]] = []  # (last step, tie-breaker, cost), a heap
+    now = blocks = 0
+    spans: list[tuple[int, int]] = []
+    while waiting or running:
+        while waiting and len(running) < slots:
+            cost = waiting.pop()
+            heapq.heappush(running, (now + cost.steps, len(waiting), cost))
+        # Rows only grow until one leaves, so the most is held just then.
+        ends = running[0][0]
+        blocks = max(blocks, sum(cost.blocks(cost.steps - (end - ends)) for end, _, cost in running))
+        spans.append((ends - now, len(running)))
+        now = ends
+        while running and running[0][0] == now:
+            heapq.heappop(running)
+    return Foreseen(blocks, spans)
 
 
 @dataclass(frozen=True)
@@ -37,7 +76,7 @@ class MemoryPlan:
     Attributes:
         weight_bytes: of the model.
         workspace_bytes: of one decode step, logits and attention.
-        kv_bytes: keys, values and recurrent states of the rows at once, each at its end.
+        kv_bytes: keys, values and recurrent states of all slots, as the pool grows for them.
         rows: rows at once.
         takes: in all.
         seconds: expected length of the run; None where nothing is known of this machine's speed.
@@ -72,9 +111,23 @@ def lane_bytes(config: BackboneConfig, tokens: int, item_bytes: int) -> int:
     return -(-tokens // BLOCK) * block_bytes(config, item_bytes) + state_bytes_per_row(config)
 
 
+def pool_bytes(config: BackboneConfig, slots: int, blocks: int, item_bytes: int) -> int:
+    """What the state of ``slots`` guided rows takes once ``blocks`` KV blocks were held at once."""
+    lanes = 2 * slots
+    capacity = 1 + first_capacity(lanes)
+    while capacity < blocks + 1:  # block 0 belongs to nobody
+        capacity = grown(capacity, capacity + 1, None)
+    return capacity * block_bytes(config, item_bytes) + lanes * state_bytes_per_row(config)
+
+
 def weight_bytes(config: ZonosConfig, item_bytes: int) -> int:
-    """All parameters of the model."""
-    return sum(parameter.numel() for parameter in build(config).parameters()) * item_bytes
+    """All parameters of the model, those that stay in fp32 counted as such."""
+    model = build(config)
+    exact = exact_names(model)
+    return sum(
+        tensor.numel() * (STATE_DTYPE.itemsize if name in exact else item_bytes)
+        for name, tensor in model.state_dict().items()
+    )
 
 
 def workspace_bytes(config: ZonosConfig, rows: int, item_bytes: int) -> int:
@@ -85,17 +138,16 @@ def workspace_bytes(config: ZonosConfig, rows: int, item_bytes: int) -> int:
     return rows * per_row + 2 * rows * per_lane
 
 
-def row_costs(config: ZonosConfig, requests: Iterable[Request], item_bytes: int) -> list[RowCost]:
-    """Every row of every take, the dearest first."""
+def row_costs(config: ZonosConfig, requests: Iterable[Request]) -> list[RowCost]:
+    """Every row of every take."""
     conditioners = len(config.conditioner_names) - 1  # each but the text is one token
     costs = []
     for request in requests:
         lanes = 1 if request.sampling.cfg_scale == 1 else 2
         for piece in request.pieces:
-            tokens = len(piece.ids) + conditioners + piece.expected_frames + config.n_codebooks
-            cost = RowCost(tokens, lanes, lanes * lane_bytes(config.backbone, tokens, item_bytes))
-            costs += [cost] * request.line.takes
-    return sorted(costs, key=lambda cost: -cost.bytes)
+            steps = piece.expected_frames + config.n_codebooks
+            costs += [RowCost(len(piece.ids) + conditioners, steps, lanes)] * request.line.takes
+    return costs
 
 
 def plan_run(
@@ -114,20 +166,21 @@ def plan_run(
         requests: lines made ready.
         dtype, device: what it runs in and on.
         slots: most rows at once.
-        frames_per_second: over all rows, as measured on this machine; None = a cautious guess.
+        frames_per_second: of one row alone, as measured on this machine; None = a cautious guess.
     """
     item = dtype.itemsize
-    costs = row_costs(config, requests, item)
-    frames = sum(request.expected_frames * request.line.takes for request in requests)
+    costs = row_costs(config, requests)
     rows = min(slots, len(costs))
-    speed = frames_per_second or _guess(config, device) * max(1, rows) ** 0.7
+    ahead = foresee(costs, slots)
+    alone = 1 / (frames_per_second or _guess(config, device))
+    seconds = sum(steps * alone * rows_**_STEP_GROWTH for steps, rows_ in ahead.spans)
     return MemoryPlan(
         weight_bytes=weight_bytes(config, item),
         workspace_bytes=workspace_bytes(config, max(1, rows), item),
-        kv_bytes=sum(cost.bytes for cost in costs[:rows]),
+        kv_bytes=pool_bytes(config.backbone, slots, ahead.blocks, item),
         rows=rows,
         takes=sum(request.line.takes for request in requests),
-        seconds=frames / speed if frames else None,
+        seconds=seconds if costs else None,
     )
 
 

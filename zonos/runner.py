@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zonos.blocks import BLOCK, OutOfBlocks
+from zonos.blocks import BLOCK, OutOfBlocks, first_capacity
 from zonos.cache import LaneState, StepView
 from zonos.codebooks import delay
 from zonos.graphs import StepGraphs, cuda_capture
@@ -76,7 +76,7 @@ class Runner:
         self.state = LaneState(
             config.backbone,
             lanes,
-            blocks=2 * lanes,
+            blocks=1 + first_capacity(lanes),
             max_blocks=max_blocks,
             device=self.device,
             dtype=model.dtype,

@@ -154,7 +154,7 @@ class Piece:
         if prefix is None:
             prefix = torch.zeros(pipeline.config.n_codebooks, 0, dtype=torch.int64)
         return RowPlan(
-            prefixes=pipeline.prefixes(values, twin=take.request.sampling.cfg_scale != 1),
+            prefixes=pipeline.prefixes.make(values, twin=take.request.sampling.cfg_scale != 1),
             audio_prefix=prefix.to(pipeline.model.device),
             limit=self.request.limit,
             seed=self.seed,
