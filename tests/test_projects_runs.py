@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from studio_support import Bench
 
-from ui import keep, library, projects, space, takes
+from ui import keep, library, lines, projects, space, takes
 from ui.engines import Engines, load_engine
 from ui.limits import Limits
 from ui.runs import FAULT, Runs
@@ -114,6 +114,23 @@ def test_a_fault_of_our_own_is_said_and_the_next_run_works(bench: Bench, engines
     assert runs.start(bench.token, "failed") == "4 lines on the way."
     finished(runs, bench)
     assert all(len(line["takes"]) == 1 for line in bench.lines())
+
+
+def test_a_line_that_failed_waits_for_its_own_button(bench: Bench, engines: Engines) -> None:
+    runs = Runs(bench.store, engines, Limits())
+    first, second = bench.ids()[:2]
+    with bench.store.transaction() as db:
+        lines.set_state(
+            db, bench.token, [first, second], "failed", "Some reason.", projects.bump(db, bench.token)
+        )
+    bench.edit({"op": "set", "id": second, "fields": {"text": "Changed, so it is pending again."}})
+    assert runs.start(bench.token, "pending") == "3 lines on the way."
+    finished(runs, bench)
+    assert "takes" not in bench.line(first)
+    assert runs.start(bench.token, "pending").startswith("Nothing is pending")
+    assert runs.start(bench.token, "failed") == "1 line on the way."
+    finished(runs, bench)
+    assert "state" not in bench.line(first)
 
 
 def test_a_project_deleted_in_mid_run_hurts_nobody(bench: Bench, engines: Engines) -> None:

@@ -10,6 +10,7 @@ import gradio as gr
 
 from ui.engines import Engines
 from ui.limits import Limits
+from ui.wording import counted
 from zonos.errors import CheckpointError, LineError
 from zonos.voices import SAMPLE_VOICES, VoiceFolder
 
@@ -32,7 +33,8 @@ def create(engines: Engines, limits: Limits) -> None:
 
     def speak(text: str, voice: str, language: str, emotion: str, seed: float | None) -> str:
         if len(text) > limits.characters:
-            raise gr.Error(f"The text has {len(text)} characters; {limits.characters} are allowed here.")
+            length = counted(len(text), "character")
+            raise gr.Error(f"The text has {length}; at most {limits.characters} may be here.")
         path = Path(folder.name) / f"{next(numbers) % FILES_KEPT}.wav"
         path.write_bytes(_speak(engines, text, voice, language, emotion, seed))
         return str(path)

@@ -11,6 +11,7 @@ from ui import projects, recipes, words
 from ui.checks import look
 from ui.store import Store
 from ui.table import REFRESH
+from ui.wording import counted
 from ui.words_for_faults import in_words
 from zonos.line import Line
 from zonos.text.dictionary import Dictionary, Entry
@@ -53,9 +54,8 @@ def create(store: Store, token: gr.BrowserState) -> gr.Dataframe:
             project = projects.get(db, value)
             words.write(db, value, found)
             changed = recipes.refresh(db, project, projects.bump_about(db, value))
-        lines = "1 line is" if changed == 1 else f"{changed} lines are"
-        entries = "1 word" if len(found) == 1 else f"{len(found)} words"
-        return cells(found), f"Saved {entries}. {lines} said otherwise now."
+        lines = counted(changed, "line is", "lines are")
+        return cells(found), f"Saved {counted(len(found), 'word')}. {lines} said otherwise now."
 
     @in_words
     def try_out(text: str, code: str, rows: list[list[Any]]) -> str:

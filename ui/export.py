@@ -22,6 +22,7 @@ from ui import lines, projects, takes
 from ui.export_audio import Reel, load
 from ui.projects import Project
 from ui.store import Store
+from ui.wording import counted
 from zonos.line import Emotion, Line
 from zonos.names import DEFAULT_TEMPLATE, check_template, file_name, fill
 
@@ -114,7 +115,7 @@ def plan(db: sqlite3.Connection, project: Project, options: Options) -> Plan:
 def _said(one: str, many: str, numbers: list[int]) -> list[str]:
     if len(numbers) < 2:
         return [f"Line {number} {one}." for number in numbers]
-    return [f"{len(numbers)} lines {many}: {', '.join(map(str, numbers))}."]
+    return [f"{counted(len(numbers), 'line')} {many}: {', '.join(map(str, numbers))}."]
 
 
 def names(made: Plan, options: Options) -> list[str]:

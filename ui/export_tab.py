@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from ui import export, projects
 from ui.store import Store
+from ui.wording import counted
 from ui.words_for_faults import in_words
 from zonos.audio.write import FORMATS
 from zonos.names import DEFAULT_TEMPLATE, FIELDS
@@ -81,7 +82,8 @@ def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
         names = export.names(plan, options)
         more = len(plan.items) - len(names)
         rest = [f"… and {more} more"] if more > 0 else []
-        return "\n".join([f"{len(plan.items)} lines.", *(names if options.files else []), *rest, *plan.notes])
+        head = f"{counted(len(plan.items), 'line')}."
+        return "\n".join([head, *(names if options.files else []), *rest, *plan.notes])
 
     @in_words
     def write(value: str, *given: Any) -> tuple[str, str]:
@@ -89,7 +91,7 @@ def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
             path, plan = export.write(store, value, _options(*given))
         except ValidationError as error:
             return "", _words(error)
-        return Path(path).stem, "\n".join([f"{len(plan.items)} lines went in.", *plan.notes])
+        return Path(path).stem, "\n".join([f"{counted(len(plan.items), 'line')} went in.", *plan.notes])
 
     quiet: dict[str, Any] = {"show_progress": "hidden"}
     gr.on(

@@ -46,7 +46,8 @@ not read aloud without a warning on its row.
 """,
     "What “changed since” means": """
 The line, its voice's clips or a word of the dictionary changed after the take was made. The take is kept and
-can be played, starred and exported; the line counts as pending until it is generated again.
+can be played, starred and exported; the line counts as pending until it is generated again. A line that
+failed is not pending: change it, or press *Failed* to try it again as it is.
 """,
     "Where my work is": """
 In the studio's data folder on the machine that runs it (the address line of `python app.py` names it), never

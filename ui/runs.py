@@ -21,6 +21,7 @@ from ui.keep import keep_take
 from ui.limits import Limits
 from ui.projects import Project
 from ui.store import StorageError, Store, disk_words
+from ui.wording import counted
 from zonos import events
 from zonos.errors import CheckpointError
 from zonos.line import Line
@@ -34,7 +35,7 @@ RESTARTED = "The studio was restarted while this line was waiting or being spoke
 FAULT = "The studio hit a fault of its own while this line was being spoken; its log has the details."
 MAX_SEED_DRAWN = 2**31
 NOTHING: dict[Which, str] = {
-    "pending": "Nothing is pending: every line has a take that fits it.",
+    "pending": "Nothing is pending: every line has a take that fits it, or has failed and waits for “Failed”.",
     "ticked": "No line is ticked.",
     "failed": "No line has failed.",
     "these": "That line is not in this project (any more).",
@@ -75,7 +76,8 @@ class Runs:
 
         Args:
             token: of the project.
-            which: pending, ticked or failed rows, or ``these``.
+            which: rows without a take that fits them (``pending``; not those that failed), ``ticked`` or
+                ``failed`` rows, or ``these``.
             ids: rows, for ``these``.
             takes_each: takes of each line, all with new seeds; the line's own number for None.
 
@@ -102,14 +104,18 @@ class Runs:
         work = (project, spellings, desk, running)
         threading.Thread(target=self._speak, args=work, name=name, daemon=True).start()
         skipped = len(free) - len(ready)
-        return f"{_lines(len(ready))} on the way." + (
-            f" {_lines(skipped)} without text left out." if skipped else ""
+        return f"{counted(len(ready), 'line')} on the way." + (
+            f" {counted(skipped, 'line')} without text left out." if skipped else ""
         )
 
     def stop(self, token: str, ids: Iterable[str] | None = None) -> str:
         """Stop runs that go on now (some rows, or all); finished takes are kept."""
         stopped = self._desk(token).stop(None if ids is None else set(ids))
-        return f"Stopped {_lines(stopped)}. What was finished is kept." if stopped else "Nothing is running."
+        return (
+            f"Stopped {counted(stopped, 'line')}. What was finished is kept."
+            if stopped
+            else "Nothing is running."
+        )
 
     def status(self, token: str) -> dict[str, Any]:
         """What is going on in a project now."""
@@ -132,7 +138,8 @@ class Runs:
         if not ready:
             return "These lines have no text yet."
         if self._desk(token).waiting() + len(ready) > self.limits.queued:
-            return f"At most {self.limits.queued} lines may wait here at once; generate fewer at a time."
+            most = counted(self.limits.queued, "line")
+            return f"At most {most} may wait here at once; generate fewer at a time."
         return None
 
     def _desk(self, token: str) -> Desk:
@@ -257,7 +264,7 @@ def _chosen(db: sqlite3.Connection, token: str, which: Which, ids: set[str]) -> 
     if which == "failed":
         return [row for row in rows if row.state == "failed"]
     done = takes.current_lines(db, token)
-    return [row for row in rows if row.id not in done]
+    return [row for row in rows if row.id not in done and row.state != "failed"]
 
 
 def _job(row: lines.Row, takes_each: int | None, *, reroll: bool) -> Line:
@@ -266,7 +273,3 @@ def _job(row: lines.Row, takes_each: int | None, *, reroll: bool) -> Line:
     if seed is None or reroll:
         seed = secrets.randbelow(MAX_SEED_DRAWN)
     return row.line.model_copy(update={"seed": seed, "takes": takes_each or row.line.takes})
-
-
-def _lines(n: int) -> str:
-    return f"{n} line" if n == 1 else f"{n} lines"

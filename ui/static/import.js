@@ -58,7 +58,7 @@ export class Importer {
     const order = [...bad, ...rows.filter((row) => !row.problems.length)];
     this.table.replaceChildren(head, ...order.slice(0, SHOWN).map((row) => this.#row(row, columns)));
     if (rows.length > SHOWN) {
-      const rest = el("td", { colspan: columns.length + 2, text: `… and ${rows.length - SHOWN} more rows` });
+      const rest = el("td", { colspan: columns.length + 2, text: `… and ${plural(rows.length - SHOWN, "more row")}` });
       this.table.append(el("tr", {}, rest));
     }
   }

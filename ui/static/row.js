@@ -103,7 +103,9 @@ export function updateLook(row, line, look) {
   const expected = look?.seconds ? ` · ≈ ${seconds(look.seconds)}` : "";
   setText(parts.size, line.text.trim() ? `${[...line.text].length} ch${expected}` : "");
   parts.size.title = "Characters, and the seconds they are expected to take";
-  const words = look?.error && line.state !== "failed" ? [look.error] : [...(look?.warnings ?? [])];
+  const why = parts.why.hidden ? "" : parts.why.textContent; // what the take says already is not said twice
+  const found = look?.error ? [look.error] : (look?.warnings ?? []);
+  const words = line.state === "failed" && look?.error ? [] : found.filter((sentence) => !why.includes(sentence));
   parts.look.classList.toggle("st-warning", words.length > 0 || isOver(line, look));
   if (line.slot) words.unshift(slotWords(line, look));
   if (line.note) words.push(`Note: ${line.note}`);

@@ -14,8 +14,11 @@ export function statusOf(line, part) {
   return { kind: "pending", words: "pending" };
 }
 
+// What “Generate pending” speaks, the filter shows and both count: what failed waits for its own button,
+// or for a change of the line.
 export function isPending(line) {
-  return Boolean(line.text.trim()) && !isBusy(line) && !(line.takes ?? []).some((take) => !take.old);
+  if (isBusy(line) || line.state === "failed") return false;
+  return Boolean(line.text.trim()) && !(line.takes ?? []).some((take) => !take.old);
 }
 
 export function isBusy(line) {
