@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from studio_support import Bench
 
 from ui import export
-from ui.export import Options
+from ui.export_plan import Options, Plan
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made.store.close()
 
 
-def exported(bench: Bench, **options: Any) -> tuple[dict[str, bytes], export.Plan]:
+def exported(bench: Bench, **options: Any) -> tuple[dict[str, bytes], Plan]:
     path, plan = export.write(bench.store, bench.token, Options(**options))
     with zipfile.ZipFile(path) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
@@ -46,6 +46,22 @@ def test_as_many_files_as_lines_whatever_they_are_called(bench: Bench) -> None:
     assert len({name.casefold() for name in files}) == 12
     assert all("/" not in name and ":" not in name and len(name) < 120 for name in files)
     assert first
+
+
+def test_a_single_download_is_the_file_that_the_zip_holds(bench: Bench) -> None:
+    for line_id in bench.ids():
+        take = bench.give_take(line_id)
+    bench.edit({"op": "set", "id": bench.ids()[3], "fields": {"name": "the door"}})
+    files, _ = exported(bench, manifest=False)
+    found = export.one_file(bench.store, bench.token, take)
+    assert found is not None
+    name, content = found
+    assert name == "004 the door.wav"
+    assert files[name] == content
+    assert soundfile.info(io.BytesIO(content)).subtype == "PCM_16"
+    bench.edit({"op": "tick", "ids": [bench.ids()[3]], "on": True})
+    assert list(exported(bench, manifest=False, ticked_only=True)[0]) == [name]
+    assert export.one_file(bench.store, bench.token, "0" * 32) is None
 
 
 def test_starred_then_fitting_then_newest(bench: Bench) -> None:

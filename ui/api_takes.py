@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -15,9 +16,11 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ui import lines, listen, projects, takes
+from ui.export import one_file
 from ui.http import Problem, said, token_of
 from ui.store import Store
 
+NO_TAKE = "That take is not in this project."
 FOR_EVER = {"cache-control": "private, max-age=31536000, immutable"}
 Found = TypeVar("Found")
 
@@ -32,6 +35,7 @@ class TakesApi:
         """See :meth:`ui.api.Api.routes`."""
         return [
             Route("/studio/take/{token}/{take}.wav", said(self.audio)),
+            Route("/studio/download/{token}/{take}", said(self.download)),
             Route("/studio/peaks/{take}", said(self.peaks)),
             Route("/studio/takes/{line}", said(self.details)),
             Route("/studio/listen/{take}", said(self.listen), methods=["POST"]),
@@ -42,6 +46,17 @@ class TakesApi:
         token = request.path_params["token"]
         path = await self._with_take(request, token, lambda _, take: self._file(token, take))
         return FileResponse(path, media_type="audio/wav", headers=FOR_EVER)
+
+    async def download(self, request: Request) -> Response:
+        """A take to keep: as an export would write and call it."""
+        token, take = request.path_params["token"], request.path_params["take"]
+        await self._with_take(request, token, lambda _, found: self._file(token, found))
+        found = await run_in_threadpool(one_file, self.store, token, take)
+        if found is None:
+            raise Problem(404, NO_TAKE)
+        name, content = found
+        headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}"}
+        return Response(content, media_type="audio/wav", headers=headers)
 
     async def peaks(self, request: Request) -> Response:
         """The outline of a take's waveform, one byte a point."""
@@ -83,7 +98,7 @@ class TakesApi:
                 projects.get(db, token)
                 take = takes.get(db, token, request.path_params["take"])
                 if take is None:
-                    raise Problem(404, "That take is not in this project.")
+                    raise Problem(404, NO_TAKE)
                 return work(db, take)
 
         return await run_in_threadpool(find)

@@ -6,14 +6,12 @@ import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ui.export_plan import Item, Options
 from zonos.names import file_name
-
-if TYPE_CHECKING:
-    from ui.export import Item, Options
 
 NO_VOICE = "no voice"
 

@@ -9,6 +9,7 @@ import gradio as gr
 from pydantic import ValidationError
 
 from ui import export, projects
+from ui.export_plan import Options, Plan, plan
 from ui.store import Store
 from ui.wording import counted
 from ui.words_for_faults import in_words
@@ -67,6 +68,7 @@ def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
     with gr.Row():
         look = gr.Button("Look again", size="md", elem_id="studio-export-look")
         make = gr.Button("Make the zip", variant="primary", size="md", elem_id="studio-export-make")
+        said = gr.Markdown(elem_id="studio-export-said")
     made = gr.Textbox(visible=False)
     controls: list[Any] = [parts, kind, template, ticked, gap, voice_gap, level, loudness]
     inputs = [token, *controls]
@@ -78,20 +80,17 @@ def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
         except ValidationError as error:
             return _words(error)
         with store.transaction() as db:
-            plan = export.plan(db, projects.get(db, value), options)
-        names = export.names(plan, options)
-        more = len(plan.items) - len(names)
-        rest = [f"… and {more} more"] if more > 0 else []
-        head = f"{counted(len(plan.items), 'line')}."
-        return "\n".join([head, *(names if options.files else []), *rest, *plan.notes])
+            found = plan(db, projects.get(db, value), options)
+        return _list(found, options)
 
     @in_words
-    def write(value: str, *given: Any) -> tuple[str, str]:
+    def write(value: str, *given: Any) -> tuple[str, str, str]:
         try:
-            path, plan = export.write(store, value, _options(*given))
+            options = _options(*given)
         except ValidationError as error:
-            return "", _words(error)
-        return Path(path).stem, "\n".join([f"{counted(len(plan.items), 'line')} went in.", *plan.notes])
+            return "", _words(error), ""
+        path, found = export.write(store, value, options)
+        return Path(path).stem, _list(found, options), f"The zip holds {counted(len(found.items), 'line')}."
 
     quiet: dict[str, Any] = {"show_progress": "hidden"}
     gr.on(
@@ -102,7 +101,7 @@ def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
         js=FLUSH,
         **quiet,
     )
-    done = make.click(write, inputs, [made, shown], js=FLUSH)
+    done = make.click(write, inputs, [made, shown, said], js=FLUSH)
     done.then(None, [token, made], None, js=DOWNLOAD)
 
 
@@ -115,12 +114,20 @@ def _options(
     voice_gap: float,
     level: bool,
     loudness: float,
-) -> export.Options:
-    return export.Options.model_validate(
+) -> Options:
+    return Options.model_validate(
         {name: name in parts for name in PARTS}
         | {"format": kind, "template": template, "ticked_only": ticked, "gap": gap or 0.0}
         | {"voice_gap": voice_gap or 0.0, "loudness": loudness if level else None}
     )
+
+
+def _list(found: Plan, options: Options) -> str:
+    """Number of lines, the first names, and what is left out or changed since."""
+    names = export.names(found, options) if options.files else []
+    more = len(found.items) - len(names)
+    rest = [f"… and {more} more"] if names and more > 0 else []
+    return "\n".join([f"{counted(len(found.items), 'line')}.", *names, *rest, *found.notes])
 
 
 def _words(error: ValidationError) -> str:

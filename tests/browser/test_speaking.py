@@ -71,7 +71,7 @@ def test_type_choose_generate_hear_download_reload(visit: Callable[..., Any], tm
 
     with page.expect_download() as download:
         row(page, 1).locator(".st-download").click()
-    assert download.value.suggested_filename == "001_Alto_The-river-was-cold-and-clear_take1.wav"
+    assert download.value.suggested_filename == "001 The river was cold and clear.wav"
     download.value.save_as(tmp_path / "line.wav")
     samples, _ = soundfile.read(tmp_path / "line.wav")
     assert abs(samples).max() > 0.05

@@ -1,7 +1,6 @@
 // What a click, a key or a menu does to lines.
 
 import { newId, plural } from "./dom.js";
-import { fileStem } from "./files.js";
 import { isBusy } from "./status.js";
 
 const PACE = { slowest: 9, fastest: 22 };
@@ -25,10 +24,6 @@ export class Acts {
       takes.findLast((take) => !take.old) ??
       takes.at(-1)
     );
-  }
-
-  fileName(line, take, number) {
-    return `${fileStem(line, take, number)}.wav`;
   }
 
   add(after = undefined, fields = null) {

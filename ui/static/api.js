@@ -92,6 +92,10 @@ export class Api {
     return this.address(`studio/take/${encodeURIComponent(this.token)}/${take}.wav`);
   }
 
+  downloadAddress(take) {
+    return this.address(`studio/download/${encodeURIComponent(this.token)}/${take}`);
+  }
+
   #post(path, body, options = {}) {
     const headers = { "content-type": "application/json" };
     return this.#ask(path, { method: "POST", body: JSON.stringify(body), headers, ...options });

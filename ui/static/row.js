@@ -29,7 +29,7 @@ export function buildRow(id) {
   const star = button("Star this take for the export", { class: "st-tool", data: { do: "star" } }, icon("star"));
   const download = el(
     "a",
-    { class: "st-tool st-download", "aria-label": "Download this take", title: "Download this take" },
+    { class: "st-tool st-download", download: "", "aria-label": "Download this take", title: "Download this take" },
     icon("down"),
   );
   const again = button("Generate this line", { class: "st-tool", data: { do: "generate" } }, icon("again"));
@@ -132,8 +132,7 @@ export function updateTakes(row, line, context) {
   showChoice(parts.take, take.id, takeWords(take, takes.length));
   parts.take.disabled = takes.length < 2;
   parts.star.setAttribute("aria-pressed", String(Boolean(take.star)));
-  parts.download.href = context.address(take.id);
-  parts.download.download = context.fileName(line, take, row.number);
+  parts.download.href = context.download(take.id); // the server names the file as an export would
   const playing = context.playing() === take.id;
   if (parts.play.dataset.on !== String(playing)) {
     parts.play.dataset.on = String(playing);

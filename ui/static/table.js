@@ -180,8 +180,7 @@ export class Table extends EventTarget {
       hasVoice: (name) => project.about.voices.some((voice) => voice.name.toLowerCase() === name.toLowerCase()),
       languageName: (code) => languages.get(code) ?? code,
       chosen: (line) => this.acts.chosen(line),
-      address: (take) => project.api.takeAddress(take),
-      fileName: (line, take, number) => this.acts.fileName(line, take, number),
+      download: (take) => project.api.downloadAddress(take),
       playing: () => player.playing,
     };
   }
