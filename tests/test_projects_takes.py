@@ -73,6 +73,10 @@ def test_a_look_at_a_line_names_sound_length_and_trouble() -> None:
     respelled = look(Line(id="a", text="Hello, big world."), Dictionary([Entry("big", "tiny")]), "mini")
     assert respelled["phonemes"] != plain["phonemes"]
     assert "error" in look(Line(id="a", text="?!"), Dictionary(), "mini")
+    foreign = look(Line(id="a", text="Bonjour, le monde.", language="fr-fr"), Dictionary(), "mini")
+    assert "has learnt en-us (English (America)) only; fr-fr (French" in foreign["warnings"][0]
+    unknown = look(Line(id="a", text="Hello.", language="klingon"), Dictionary(), "mini")
+    assert "It speaks en-us (English (America))." in unknown["error"]
     slow = look(Line(id="a", text="Hello, big world.", speaking_rate=5), Dictionary(), "no-such-model")
     assert slow["seconds"] > plain["seconds"]
 

@@ -39,6 +39,7 @@ GENERATION: dict[str, Any] = {
     "fmax": 22_050.0,
     "emotion": list(DEFAULT_MIX.vector() or ()),
     "max_seconds": 12.0,
+    "languages": ["en-us"],
 }
 
 

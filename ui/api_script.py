@@ -61,7 +61,7 @@ class ScriptApi:
                 model = projects.get(db, token).settings.model
             known = checks.voicing(model)
             return {
-                "defaults": known.defaults.model_dump(mode="json", exclude={"max_seconds"}),
+                "defaults": known.defaults.model_dump(mode="json", exclude={"max_seconds", "languages"}),
                 "conditioners": list(known.config.conditioner_names),
             }
 

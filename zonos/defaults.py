@@ -15,14 +15,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from zonos.errors import CheckpointError
 from zonos.line import AUTO, Auto, Emotion, Line, explain, parse_emotion
+from zonos.text.languages import CODES
 
 log = logging.getLogger(__name__)
 
 
 class Defaults(BaseModel):
-    """One value for every setting of a line that the line itself may leave open.
+    """One value for every setting of a line that the line itself may leave open; and what it may ask for.
 
     Names, units and ranges are those of :class:`zonos.line.Line`; ``"auto"`` is unconditioned.
+    ``languages`` are the codes that the checkpoint was trained on, none where it does not say so.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -45,6 +47,7 @@ class Defaults(BaseModel):
     ctc_loss: float | Auto = 0.0
     dnsmos_ovrl: float | Auto = AUTO
     speaker_noised: bool | Auto = False
+    languages: tuple[str, ...] = ()
     max_seconds: float = 30.0  # the longest piece the model speaks in one go; no limit on a line
 
     @field_validator("emotion", mode="before")
@@ -57,7 +60,7 @@ class Defaults(BaseModel):
 
         Only ``max_seconds`` stays open: in a line it limits the whole take, however many pieces.
         """
-        filled = set(Defaults.model_fields) - {"max_seconds"}
+        filled = set(Defaults.model_fields) - {"max_seconds", "languages"}
         open_fields = [name for name in filled if getattr(line, name) is None]
         return line.model_copy(update={name: getattr(self, name) for name in open_fields})
 
@@ -89,7 +92,15 @@ def read_defaults(path: Path | None) -> Defaults:
     unknown = sorted(set(given) - set(Defaults.model_fields))
     if unknown:
         log.warning("%s: unknown defaults left out: %s", path, ", ".join(unknown))
-    return _checked({name: value for name, value in given.items() if name not in unknown}, path)
+    known = {name: value for name, value in given.items() if name not in unknown}
+    languages = _languages(known.pop("languages", ()), path)
+    return _checked(known, path).model_copy(update={"languages": languages})
+
+
+def _languages(given: Any, path: Path) -> tuple[str, ...]:
+    if not isinstance(given, (list, tuple)) or not all(code in CODES for code in given):
+        raise CheckpointError(f"{path}: languages must be a list of codes such as en-us, it is {given!r}.")
+    return tuple(given)
 
 
 def _checked(given: dict[str, Any], path: Path) -> Defaults:

@@ -14,6 +14,7 @@ from zonos.line import AUTO, HYBRID_ONLY, MAX_SEED, Conditioning, Emotion, Line
 from zonos.sampler_settings import SamplerSettings
 from zonos.text import Piece, Spoken, count_phonemes, prepare
 from zonos.text.dictionary import Dictionary
+from zonos.text.languages import named, resolve_language
 
 # Speech without a wanted rate: what the published model was asked for by default.
 PLAIN_RATE = 15.0  # phonemes a second
@@ -91,6 +92,7 @@ def make_request(
     Raises:
         LineError: nothing to speak, unknown language and the like.
     """
+    code = resolve_language(line.language, defaults.languages)
     filled = defaults.fill(line)
     rate = _rate(filled.speaking_rate, defaults)
     text = line.text
@@ -108,7 +110,7 @@ def make_request(
         sampling=SamplerSettings(
             **{name: getattr(filled, name) for name in SamplerSettings.__dataclass_fields__}
         ),
-        warnings=(*spoken.warnings, *_warnings(line, config)),
+        warnings=(*_foreign(code, defaults), *spoken.warnings, *_warnings(line, config)),
     )
 
 
@@ -160,6 +162,16 @@ def _values(line: Line, language_id: int, config: ZonosConfig) -> dict[str, Any]
         if value is not None and value != AUTO:
             values[name] = int(value) if isinstance(value, bool) else value
     return {name: value for name, value in values.items() if name in config.conditioner_names}
+
+
+def _foreign(code: str, defaults: Defaults) -> list[str]:
+    """A language that the checkpoint has not learnt is spoken all the same, as well as it can."""
+    if not defaults.languages or code in defaults.languages:
+        return []
+    return [
+        f"This model has learnt {named(defaults.languages)} only; {named([code])} will not sound right. "
+        "Pick another model or language."
+    ]
 
 
 def _warnings(line: Line, config: ZonosConfig) -> list[str]:

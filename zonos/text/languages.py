@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import unicodedata
 from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -88,19 +89,23 @@ def language_id(code: str) -> int:
     return CODES.index(code)
 
 
-def resolve_language(text: str) -> str:
+def resolve_language(text: str, speaks: Collection[str] = ()) -> str:
     """The model's code for what a person wrote: a code, an alias, a region or a name.
 
     ``en`` gives ``en-us``, ``zh`` ``cmn``, ``pt-PT`` ``pt``, ``German`` ``de``, ``en-AU`` ``en-gb``.
 
+    Args:
+        text: as it was written.
+        speaks: codes of the one model that will be used, where it does not speak all; for the message.
+
     Raises:
-        LineError: ``unknown_language``, naming the nearest codes.
+        LineError: ``unknown_language``, naming the nearest codes, or those that the model speaks.
     """
     wanted = _fold(text)
     names = _names()
     code = names.get(wanted) or _regional(wanted)
     if code is None:
-        raise LineError("unknown_language", _unknown(text, wanted))
+        raise LineError("unknown_language", _unknown(text, wanted, speaks))
     return code
 
 
@@ -127,11 +132,18 @@ def _regional(wanted: str) -> str | None:
     return _names().get(base) if looks_like_code else None
 
 
-def _unknown(text: str, wanted: str) -> str:
+def named(codes: Iterable[str]) -> str:
+    """Codes for a sentence: ``de (German), it (Italian)``."""
+    return ", ".join(f"{code} ({language(code).english})" for code in codes)
+
+
+def _unknown(text: str, wanted: str, speaks: Collection[str]) -> str:
     near = difflib.get_close_matches(wanted, _names(), n=6, cutoff=0.6)
     codes = list(dict.fromkeys(_names()[name] for name in near))[:3]
-    if codes:
-        hint = "Nearest: " + ", ".join(f"{code} ({language(code).english})" for code in codes) + "."
+    if speaks:
+        hint = f"It speaks {named(speaks)}."
+    elif codes:
+        hint = f"Nearest: {named(codes)}."
     else:
         hint = "Use a code such as en-us, de, fr-fr, es, ja or cmn."
     given = text.strip()[:40] or "an empty cell"
