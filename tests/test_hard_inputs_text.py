@@ -5,8 +5,11 @@ The rows themselves are in ``test_text_cases.py``.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from zonos.errors import LineError
 from zonos.text import Spoken, prepare
 from zonos.text.languages import CODES
 
@@ -107,3 +110,25 @@ def test_fractions_in_one_sign(text: str, language: str, normalised: str) -> Non
 def test_no_language_reads_a_half_in_english() -> None:
     heard = {code: say("½", code).phonemes for code in CODES if not code.startswith("en")}
     assert [code for code, sound in heard.items() if "hˈɑːf" in sound or "hˈæf" in sound] == []
+
+
+@pytest.mark.parametrize("mark", ["[[nonsense", "[pause 2s", "{slowly", "nonsense]]", "2s]", "slowly}"])
+def test_a_mark_that_is_not_closed_is_warned_about(mark: str) -> None:
+    """Row 'inline markup': what was meant as a mark and is none is named before it is read aloud."""
+    (warning,) = say(f"Hello {mark} there").warnings
+    assert "opens a mark that nothing closes" in warning or "closes no mark" in warning
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[§§§]]", "no phoneme that the model knows. Double brackets take phonemes in IPA"),
+        ("[[]]", "no phoneme"),
+        ("[pause 2s]", "is only a pause, and a line needs words"),
+        ("[pause]\n\n[pause 1s]", "is only a pause"),
+        ("[laughs]", "holds nothing that can be spoken"),
+    ],
+)
+def test_a_line_of_marks_says_which_kind_of_nothing_it_is(text: str, says: str) -> None:
+    with pytest.raises(LineError, match=re.escape(says)):
+        say(text)

@@ -94,7 +94,7 @@ def prepare(
     runs = _runs(segments, code, warnings)
     pieces = _pieces(runs, max(1, max_piece_phonemes), code)
     if not pieces:
-        raise LineError("no_phonemes", _nothing_to_say(text))
+        raise LineError("no_phonemes", _nothing_to_say(text, segments))
     warnings += _language_warnings(text, segments, language, code)
     return Spoken(
         language=code,
@@ -227,9 +227,23 @@ def _piece(words: list[Atom], code: str) -> Piece | None:
     return Piece(text, phonemes, tuple(tokenise(phonemes)), GAPS[words[-1].after])
 
 
-def _nothing_to_say(text: str) -> str:
-    shown = " ".join(text.split())[:40]
-    return f"{shown!r} holds nothing that can be spoken, only marks. Add a word, or delete the line."
+def _nothing_to_say(text: str, segments: list[Segment]) -> str:
+    shown = repr(" ".join(text.split())[:40])
+    if any(isinstance(segment, Ipa) for segment in segments):
+        return (
+            f"{shown} holds no phoneme that the model knows. Double brackets take phonemes in IPA, "
+            "such as [[həlˈoʊ]]; write plain words without them."
+        )
+    if any(isinstance(segment, Pause) for segment in segments) and not _letters(segments):
+        return (
+            f"{shown} is only a pause, and a line needs words. Write the pause at the end of the line before "
+            "or at the beginning of the next one."
+        )
+    return f"{shown} holds nothing that can be spoken, only marks. Add a word, or delete the line."
+
+
+def _letters(segments: list[Segment]) -> bool:
+    return any(isinstance(segment, Words) and segment.text.strip() for segment in segments)
 
 
 def _language_warnings(text: str, segments: list[Segment], given: str, code: str) -> list[str]:

@@ -7,6 +7,7 @@
 | ``[wait, 5s]`` ``[break 1s]`` ``[silence: 2 s]`` | the same                                     |
 | ``<break time="500ms"/>``                    | the same                                       |
 | ``[anything else]``, ``{anything}``          | left out, with a warning that names it         |
+| a lone ``[``, ``[[``, ``]`` or ``}``             | left out with a warning; the words after it are read aloud |
 | ``(laughs)``, ``*sighs*``                    | read aloud as words, with a warning            |
 | ``[words](https://…)``, ``**words**``, ``# words`` | Markdown: the words alone                |
 | ``<speak>``, ``<|start|>``, ``<#0.5#>`` and other tags | left out, with a warning; the words inside stay |
@@ -175,6 +176,9 @@ _DISGUISED = re.compile(
     "[\u1d00-\u1d22\u0262\u026a\u0274\u0276\u0280\u028f\u0299\u029c\u029f\ua730\ua731\u2460-\u24ea\u3200-\u33ff\U0001d400-\U0001d7ff]"
 )
 _SMALL_CAPITAL = "LATIN LETTER SMALL CAPITAL "
+_CLOSING_OF = {"[[": "]]", "[": "]", "{": "}"}
+_CLOSING = frozenset(_CLOSING_OF.values())
+_LONE_BRACKET = re.compile(r"(?:\[\[|\[|\{)(?=\s*\w)|(?<=\w)(?:\]\]|\]|\})")
 # Directions to an actor, as scripts in English hold them.
 _CUE = re.compile(r"\((?P<cue>[^()\n]{1,40})\)|(?<![\w*])\*(?P<starred>[^*\n]{1,40})\*(?![\w*])")
 _ACT = re.compile(
@@ -198,7 +202,9 @@ def clean(text: str, language: str) -> tuple[str, list[str]]:
     warnings += _cues(visible)
     visible = _LINE_MARK.sub(_end_item, _EMPHASIS.sub(r"\2", visible))
     spoken = _ADDRESS.sub(lambda match: _address(match.group(), language, warnings), visible)
-    return _BLANK.sub(" ", _SPACED_DASH.sub("—", _without_smileys(spoken, warnings))), warnings
+    plain = _without_smileys(spoken, warnings)
+    warnings += _lone_brackets(plain)
+    return _BLANK.sub(" ", _SPACED_DASH.sub("—", plain)), warnings
 
 
 @cache
@@ -216,6 +222,21 @@ def _cues(text: str) -> list[str]:
         for match in _CUE.finditer(text)
         if _ACT.fullmatch((match.group("cue") or match.group("starred")).strip())
     ]
+
+
+def _lone_brackets(text: str) -> list[str]:
+    """Marks that were meant and are none: every whole one has been taken out by now."""
+    found = []
+    for match in _LONE_BRACKET.finditer(text):
+        if match.group() in _CLOSING:
+            found.append(f"{match.group()} closes no mark that was opened before it; it is left out.")
+            continue
+        shown = " ".join(text[match.start() : match.start() + 30].split())
+        closing = _CLOSING_OF[match.group()]
+        found.append(
+            f"{shown!r} opens a mark that nothing closes: {closing} is missing. Its words are read aloud."
+        )
+    return found
 
 
 def _end_item(match: re.Match[str]) -> str:
