@@ -16,6 +16,7 @@ from ui.http import Form, Problem, check_length, json_of, said, token_of
 from ui.limits import Limits
 from ui.store import Store
 from zonos.line import Line
+from zonos.script.rows import field_of
 
 
 class CheckBody(Form):
@@ -94,14 +95,22 @@ class ScriptApi:
             shown: dict[str, Any] = {"number": row.number, "raw": dict(row.raw), "skipped": row.skipped}
             if row.line is not None:
                 line, refused = edits.checked(Line(text=""), _fields(row.line))
-                problems += [{"column": field, "message": reason} for field, reason in refused]
-                if line.voice and line.voice.casefold() not in known:
-                    shown["voice_missing"] = line.voice
+                columns = {field_of(header): header for header in row.raw}
+                problems += [{"column": columns.get(f, f), "message": reason} for f, reason in refused]
+                if missing := _missing(line, known, columns):
+                    shown["missing"] = missing
                 shown["fields"] = lines.stored(line)
             if row.start is not None:
                 shown["slot"] = [row.start, row.end]
             rows.append(shown | {"problems": problems})
         return {"rows": rows, "warnings": list(script.warnings), "columns": list(script.columns)}
+
+
+def _missing(line: Line, known: set[str], columns: dict[str | None, str]) -> list[dict[str, str]]:
+    """Cells that name a voice which is not on the shelf; it may come later, so that the row is not bad."""
+    settings = {"voice": line.voice, "prefix_audio": line.prefix_audio}
+    wanted = {setting: name for setting, name in settings.items() if name and name.casefold() not in known}
+    return [{"name": name, "column": columns.get(setting, setting)} for setting, name in wanted.items()]
 
 
 def _fields(line: Line) -> dict[str, Any]:

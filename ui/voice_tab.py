@@ -53,6 +53,20 @@ def create(store: Store, token: gr.BrowserState) -> None:
         Path(path).unlink(missing_ok=True)  # our own copy is in the library
         return None, "", False, sentence
 
+    @in_words
+    def look(path: str | None) -> tuple[Any, str]:
+        if not path:
+            return gr.update(), ""
+        try:
+            found = uploads.examined(Path(path), Path(path).name)
+        except library.VoiceError as error:
+            return None, str(error)
+        words = [f"{found.report['seconds']:.1f} s of sound.", *found.report["advice"]]
+        return gr.update(), " ".join(words)
+
+    # A file that is no sound is refused at once; what was said of the one before is gone with it.
+    gr.on([clip.upload, clip.stop_recording], look, clip, [clip, said], show_progress="hidden")
+    clip.clear(lambda: "", None, said, show_progress="hidden")
     inputs, outputs = [token, clip, name, consent], [clip, name, consent, said]
     added = add.click(take, inputs, outputs, show_progress="hidden")
     added.then(None, None, None, js=REFRESH)

@@ -102,6 +102,9 @@ def test_paste_from_a_spreadsheet_with_preview(visit: Callable[..., Any]) -> Non
     expect(dialog).to_contain_text("2 lines will be added. 1 row with bad cells")
     expect(dialog).to_contain_text("Not among your voices: Nobody.")
     expect(dialog.locator(".st-bad-cell")).to_have_text("900")
+    expect(dialog.locator(".st-odd-cell")).to_have_text("Nobody")
+    expect(dialog.locator("tr td:first-child")).to_have_text(["2", "3", "4"])
+    expect(dialog.get_by_role("button", name="Cancel", exact=True)).to_be_visible()
     expect(rows(page)).to_have_count(4)
     dialog.get_by_role("button", name="Add these lines").click()
     expect(rows(page)).to_have_count(6)
@@ -143,7 +146,7 @@ def test_a_script_file_takes_the_place_of_the_lines(
     page = visit()
     (tmp_path / name).write_text(content, encoding="utf-8")
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Import lines from a file").click()
+        page.get_by_role("button", name="Import a script").click()
     chooser.value.set_files(tmp_path / name)
     dialog = page.locator(".st-import")
     dialog.get_by_text("instead of the lines that are there").click()
@@ -163,7 +166,7 @@ def test_a_file_that_cannot_be_read_is_said(visit: Callable[..., Any], tmp_path:
     page = visit()
     (tmp_path / "empty.csv").write_bytes(b"")
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Import lines from a file").click()
+        page.get_by_role("button", name="Import a script").click()
     chooser.value.set_files(tmp_path / "empty.csv")
     expect(page.locator(".st-notice[data-kind=trouble]")).to_contain_text("empty")
     expect(rows(page)).to_have_count(4)

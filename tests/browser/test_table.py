@@ -129,6 +129,24 @@ def test_keyboard_walks_ticks_moves_and_deletes(visit: Callable[..., Any]) -> No
     expect(page.locator(".st-keys")).to_be_hidden()
 
 
+def test_every_popover_closes_with_escape_and_with_its_button(visit: Callable[..., Any]) -> None:
+    page = visit()
+    project(page, "p.set(l[0].id, { emotion: { fear: 0.3, anger: 0.1 } })")  # no preset to put the focus on
+    opened = {
+        ".st-emotion-editor": lambda: row(page, 1).locator("[data-do=emotion]").click(),
+        ".st-details": lambda: menu(page, 1, "Settings and phonemes"),
+        ".st-keys": lambda: page.get_by_role("button", name="? Keys").click(),
+    }
+    for popover, open_it in opened.items():
+        open_it()
+        expect(page.locator(popover)).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator(popover)).to_be_hidden()
+        open_it()
+        page.locator(popover).get_by_role("button", name="Close").click()
+        expect(page.locator(popover)).to_be_hidden()
+
+
 def test_nothing_fires_while_an_input_method_composes(visit: Callable[..., Any]) -> None:
     page = visit()
     text(page, 1).evaluate(

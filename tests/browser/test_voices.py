@@ -42,6 +42,20 @@ def test_a_voice_is_added_heard_renamed_and_removed(visit: Callable[..., Any], t
     expect(row(page, 1).locator(".st-voice")).to_have_class("st-select st-voice st-missing")
 
 
+def test_a_file_that_is_no_sound_is_refused_when_it_is_chosen(visit: Callable[..., Any]) -> None:
+    page = visit()
+    page.get_by_role("tab", name="Voices").click()
+    page.locator("#studio-voice-add").click()
+    said = page.locator("#studio-voice-said")
+    expect(said).to_contain_text("Choose or record a clip first.")
+    letter = {"name": "letter.wav", "mimeType": "audio/wav", "buffer": b"Dear Sir or Madam, " * 40}
+    page.locator("#studio-add-voice input[type=file]").set_input_files(letter)
+    expect(said).to_contain_text("letter.wav", timeout=SPOKEN_MS)
+    expect(said).not_to_contain_text("Choose")
+    page.locator("#studio-add-voice input[type=file]").set_input_files(CLIP)
+    expect(said).to_contain_text("s of sound.", timeout=SPOKEN_MS)
+
+
 def test_takes_side_by_side(visit: Callable[..., Any]) -> None:
     page = visit()
     keep_only(page, "Two takes of this.")

@@ -1,6 +1,6 @@
 // Everything about one line that has no column: pace, guidance, sampling, seed, note, phonemes.
 
-import { el, openBeside, seconds, setText } from "./dom.js";
+import { el, openBeside, popHead, seconds, setText } from "./dom.js";
 
 export class Details {
   constructor(project, facts, checks) {
@@ -24,8 +24,8 @@ export class Details {
     this.settings.push(...this.choices);
     this.popover = el(
       "div",
-      { class: "st-pop st-details", popover: "auto", role: "dialog", "aria-label": "Settings of the line" },
-      this.title,
+      { class: "st-pop st-details", popover: "auto", role: "dialog", "aria-label": "Settings of the line", tabindex: "-1" },
+      popHead(this.title),
       this.phonemes,
       this.said,
       this.#labelled("Note", this.note),

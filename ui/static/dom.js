@@ -43,6 +43,13 @@ export function button(label, props = {}, ...children) {
   return el("button", { type: "button", "aria-label": label, title: label, ...props }, ...children);
 }
 
+// Title of a popover, and the button that closes it.
+export function popHead(title) {
+  const close = button("Close", { class: "st-tool st-pop-close" }, icon("close"));
+  close.addEventListener("click", () => close.closest("[popover]").hidePopover());
+  return el("header", { class: "st-pop-head" }, title, close);
+}
+
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -67,9 +74,11 @@ export function newId() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// Where a popover goes: below its anchor, above it where there is no room, inside the window.
+// Where a popover goes: below its anchor, above it where there is no room, inside the window. It gets the
+// focus, so that keys reach it and not the row below.
 export function openBeside(popover, anchor) {
   popover.showPopover();
+  if (!popover.contains(document.activeElement)) popover.focus();
   const box = anchor.getBoundingClientRect();
   const own = popover.getBoundingClientRect();
   const below = box.bottom + 4 + own.height <= innerHeight;

@@ -1,6 +1,6 @@
 // The emotion chip's popover: presets, eight weights with sliders and numbers, auto and default.
 
-import { button, el, openBeside, setText } from "./dom.js";
+import { button, el, openBeside, popHead, setText } from "./dom.js";
 
 export function emotionName(emotion, facts) {
   if (emotion === undefined || emotion === null) return "default";
@@ -29,12 +29,12 @@ export class EmotionEditor {
     for (const name of ["default", "auto", ...Object.keys(facts.presets)])
       this.presets.append(el("button", { type: "button", class: "st-preset", text: name, data: { preset: name } }));
     this.sliders = facts.emotions.map((name) => this.#slider(name));
-    const copy = button("Give this emotion to all ticked rows", { class: "st-small" }, "Copy to ticked rows");
+    const copy = button("Copy to ticked rows", { class: "st-small", title: "Give this emotion to all ticked rows" }, "Copy to ticked rows");
     copy.addEventListener("click", () => copyToTicked(this.current()));
     this.popover = el(
       "div",
-      { class: "st-pop st-emotion-editor", popover: "auto", role: "dialog", "aria-label": "Emotion" },
-      this.title,
+      { class: "st-pop st-emotion-editor", popover: "auto", role: "dialog", "aria-label": "Emotion", tabindex: "-1" },
+      popHead(this.title),
       this.presets,
       el("div", { class: "st-sliders" }, ...this.sliders.map((slider) => slider.row)),
       el("p", {

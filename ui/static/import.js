@@ -12,7 +12,7 @@ export class Importer {
     this.table = el("table", { class: "st-import-table" });
     this.replace = el("input", { type: "checkbox" });
     this.takeButton = button("Add these lines", { class: "st-button st-primary" }, "Add");
-    const close = button("Close without adding", { class: "st-button" }, "Cancel");
+    const close = button("Cancel", { class: "st-button", title: "Close without adding" }, "Cancel");
     this.dialog = el(
       "dialog",
       { class: "st-pop st-import", "aria-label": "Preview of the lines" },
@@ -45,7 +45,7 @@ export class Importer {
     this.good = rows.filter((row) => row.fields);
     const bad = rows.filter((row) => row.problems.length);
     const skipped = rows.filter((row) => row.skipped).length;
-    const missing = [...new Set(rows.map((row) => row.voice_missing).filter(Boolean))];
+    const missing = [...new Set(rows.flatMap((row) => row.missing ?? []).map(({ name }) => name))];
     const words = [`${plural(this.good.length, "line")} will be added.`];
     if (bad.length) words.push(`${plural(bad.length, "row")} with bad cells, marked below.`);
     if (skipped) words.push(`${plural(skipped, "row")} without text left out.`);
@@ -54,9 +54,10 @@ export class Importer {
     this.warnings.replaceChildren(...warnings.map((text) => el("li", { text, dir: "auto" })));
     this.takeButton.disabled = this.good.length === 0;
     const head = el("tr", {}, el("th", { text: "Row" }), ...columns.map((name) => el("th", { text: name, dir: "auto" })), el("th", { text: "What is wrong" }));
-    // Bad rows first: they are why one looks here.
-    const order = [...bad, ...rows.filter((row) => !row.problems.length)];
-    this.table.replaceChildren(head, ...order.slice(0, SHOWN).map((row) => this.#row(row, columns)));
+    // In the file's order; where it is long, rows with something to say are among those that show.
+    const says = (row) => row.problems.length || row.missing;
+    const shown = new Set([...rows.filter(says), ...rows.filter((row) => !says(row))].slice(0, SHOWN));
+    this.table.replaceChildren(head, ...rows.filter((row) => shown.has(row)).map((row) => this.#row(row, columns)));
     if (rows.length > SHOWN) {
       const rest = el("td", { colspan: columns.length + 2, text: `… and ${plural(rows.length - SHOWN, "more row")}` });
       this.table.append(el("tr", {}, rest));
@@ -66,9 +67,11 @@ export class Importer {
   #row(row, columns) {
     const cells = columns.map((name) => {
       const wrong = row.problems.some((problem) => problem.column === name);
-      return el("td", { class: wrong ? "st-bad-cell" : "", text: row.raw[name] ?? (name === "text" ? row.fields?.text : "") ?? "", dir: "auto" });
+      const odd = row.missing?.some(({ column }) => column === name);
+      return el("td", { class: wrong ? "st-bad-cell" : odd ? "st-odd-cell" : "", text: row.raw[name] ?? (name === "text" ? row.fields?.text : "") ?? "", dir: "auto" });
     });
-    const says = row.problems.map((problem) => problem.message).join(" ") || row.skipped;
+    const missing = (row.missing ?? []).map(({ name }) => `There is no voice “${name}” here (yet).`);
+    const says = [...row.problems.map((problem) => problem.message), ...missing].join(" ") || row.skipped;
     return el("tr", {}, el("td", { text: row.number }), ...cells, el("td", { class: "st-says", text: says, dir: "auto" }));
   }
 

@@ -1,6 +1,6 @@
 // The keyboard. Nothing fires while an input method composes.
 
-import { el } from "./dom.js";
+import { el, popHead } from "./dom.js";
 
 const KEYS = [
   ["Ctrl + Enter", "generate the line you are in"],
@@ -27,7 +27,7 @@ export class Keys {
     this.popover = el(
       "div",
       { class: "st-pop st-keys", popover: "auto", role: "dialog", "aria-label": "Keys" },
-      el("h3", { class: "st-pop-title", text: "Keys" }),
+      popHead(el("h3", { class: "st-pop-title", text: "Keys" })),
       el("dl", {}, ...rows),
     );
   }
@@ -61,6 +61,8 @@ export class Keys {
     }
     if (event.altKey && (key === "ArrowUp" || key === "ArrowDown"))
       return this.#do(event, () => this.acts.move(id, key === "ArrowUp" ? -1 : 1));
+    // The browser closes an open popover with this key, if nobody takes it.
+    if (key === "Escape" && document.querySelector(".st-pop:popover-open")) return;
     if (key === "Escape" && event.target !== row) return this.#do(event, () => row.focus());
     if (event.target === row && !ctrl && !event.altKey) this.#onRow(event, id);
   }

@@ -100,7 +100,7 @@ export function updateStatus(row, line, context) {
 // a place of its own: a line that came and went with the focus would move what one is about to click.
 export function updateLook(row, line, look) {
   const { parts } = row;
-  const expected = look?.seconds ? ` · ≈ ${seconds(look.seconds)}` : "";
+  const expected = look?.seconds ? ` · ${`≈ ${seconds(look.seconds)}`.replaceAll(" ", "\u00a0")}` : "";
   setText(parts.size, line.text.trim() ? `${[...line.text].length} ch${expected}` : "");
   parts.size.title = "Characters, and the seconds they are expected to take";
   const why = parts.why.hidden ? "" : parts.why.textContent; // what the take says already is not said twice

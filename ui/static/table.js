@@ -217,8 +217,8 @@ export class Table extends EventTarget {
 
   #foot() {
     const add = el("button", { type: "button", class: "st-add", text: "+ Add line" });
-    const file = button("Import lines from a file", { class: "st-small" }, "Import a script …");
-    const keys = button("Show the keys", { class: "st-small" }, "? Keys");
+    const file = button("Import a script from a file", { class: "st-small" }, "Import a script …");
+    const keys = button("? Keys", { class: "st-small", title: "Show the keys" }, "? Keys");
     add.addEventListener("click", () => this.acts.add());
     keys.addEventListener("click", () => this.keys.toggle());
     file.addEventListener("click", () => {

@@ -1,6 +1,6 @@
 // Takes of one line side by side: hear, star, see what differs, restore, check the words, put away.
 
-import { button, el, icon, openBeside, seconds, setText } from "./dom.js";
+import { button, el, icon, openBeside, popHead, seconds, setText } from "./dom.js";
 
 export class Takes {
   constructor(project, facts, acts, player) {
@@ -9,8 +9,8 @@ export class Takes {
     this.list = el("div", { class: "st-take-list" });
     this.popover = el(
       "div",
-      { class: "st-pop st-take-pop", popover: "auto", role: "dialog", "aria-label": "Takes" },
-      this.title,
+      { class: "st-pop st-take-pop", popover: "auto", role: "dialog", "aria-label": "Takes", tabindex: "-1" },
+      popHead(this.title),
       this.list,
     );
     this.list.addEventListener("click", (event) => this.#clicked(event.target.closest("[data-act]")));
