@@ -78,12 +78,14 @@ class HummingEngine:
     """Speaks each line at once: a hum of a tenth of a second a word. Voices are looked up as usual.
 
     Attributes:
+        dumb: texts that it cannot speak, as a model may find none for a line.
         spoken: texts, in order.
         after: called with the number of takes that are done, after each.
     """
 
     def __init__(self) -> None:
         self.pipeline = SimpleNamespace(codec=SimpleNamespace(frame_rate=FRAME_RATE))
+        self.dumb: set[str] = set()
         self.spoken: list[str] = []
         self.loads: list[dict[str, Any]] = []
         self.after: Callable[[int], object] = lambda done: None
@@ -116,6 +118,8 @@ class HummingEngine:
         assert line.seed is not None
         assert line.takes == 1
         try:
+            if line.text in self.dumb:
+                raise LineError("silent", "The model was silent; try another voice or text.")
             if line.voice and self._voices:
                 self._voices.clips(line.voice)
         except LineError as error:

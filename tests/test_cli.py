@@ -219,18 +219,56 @@ def test_every_column_of_the_contract_is_known() -> None:
     assert set(columns.split()) <= set(FIELDS)
 
 
-def test_a_missing_voice_fails_alone(cli: CommandLine, hum: HummingEngine) -> None:
+MANY_FAULTS = """Text,Voice,Language,Mood,Seed,prefix_audio,emotion
+Good.,Heart,en-us,,,,
+One.,Nobody,klingon,,,gone.wav,hapy
+Two.,Heart,qq,,x,,
+"""
+
+
+def test_everything_that_is_wrong_with_a_script_is_told_in_one_round(
+    cli: CommandLine, hum: HummingEngine
+) -> None:
+    """Case: unknown voices and languages came up only when the other cells were mended."""
+    cli.write("scene.csv", MANY_FAULTS)
+    found = cli("scene.csv")
+    assert (found.status, hum.loads) == (2, [])
+    told = [line for line in found.err.splitlines() if line.startswith("scene.csv row")]
+    assert [line.split(":")[0] for line in told] == ["scene.csv row 3", "scene.csv row 4"]
+    for words in (
+        "column emotion: Unknown emotion 'hapy'; use auto,",
+        "column Voice: There is no voice 'Nobody'; use",
+        "column Language: The language 'klingon' is not one this model speaks. ",
+        "column prefix_audio: There is no voice 'gone.wav'; use",
+    ):
+        assert words in told[0]
+    assert "column Seed: It is 'x'; it must be a whole number." in told[1]
+    assert "column Language: The language 'qq'" in told[1]
+
+
+def test_a_missing_voice_is_left_out_with_skip_bad(cli: CommandLine, hum: HummingEngine) -> None:
     cli.script([{"text": "One"}, {"text": "Two", "voice": "Nobody"}, {"text": "Three", "voice": "gone.wav"}])
-    found = cli("scene.jsonl")
+    found = cli("scene.jsonl", "--skip-bad")
     assert (found.status, hum.spoken) == (1, ["One"])
-    assert "scene.jsonl row 2: There is no voice 'Nobody'" in found.err
-    assert "scene.jsonl row 3: There is no voice 'gone.wav'" in found.err
+    assert "scene.jsonl row 2: column voice: There is no voice 'Nobody'" in found.err
+    assert "scene.jsonl row 3: column voice: There is no voice 'gone.wav'" in found.err
     failed = [entry for entry in found.entries if entry["status"] == "failed"]
-    assert [(entry["row"], entry["code"]) for entry in failed] == [(2, "unknown_voice"), (3, "unknown_voice")]
+    assert [(entry["row"], entry["code"]) for entry in failed] == [(2, "bad_row"), (3, "bad_row")]
+
+
+def test_lines_that_fail_for_the_same_reason_share_a_sentence(cli: CommandLine, hum: HummingEngine) -> None:
+    cli.script([{"text": "Hm.", "takes": 2}, {"text": "Hm."}, {"text": "Well."}, {"text": "Hm."}])
+    hum.dumb = {"Hm."}
+    found = cli("scene.jsonl")
+    assert (found.status, hum.spoken) == (1, ["Well."])
+    assert "scene.jsonl row 1: The model was silent" in found.err
+    assert "(also scene.jsonl row 2, scene.jsonl row 4)" in found.err
+    assert found.err.count("The model was silent") == 2
 
 
 def test_json_is_all_that_stands_on_standard_output(cli: CommandLine, hum: HummingEngine) -> None:
-    cli.script([{"id": "a", "text": "Grüße"}, {"text": "Two", "voice": "Nobody"}])
+    cli.script([{"id": "a", "text": "Grüße"}, {"text": "Two"}])
+    hum.dumb = {"Two"}
     found = cli("scene.jsonl", "--json")
     kinds = [event["event"] for event in found.events]
     assert kinds == ["run", "accepted", "started", "done", "failed", "end"]
@@ -242,10 +280,26 @@ def test_json_is_all_that_stands_on_standard_output(cli: CommandLine, hum: Hummi
 
 
 def test_the_same_failure_of_several_takes_is_said_once(cli: CommandLine, hum: HummingEngine) -> None:
-    found = cli("--text", "Hello.", "--voice", "Nobody", "--takes", "3")
+    hum.dumb = {"Hello."}
+    found = cli("--text", "Hello.", "--takes", "3")
     assert found.status == 1
-    assert found.err.count("There is no voice") == 1
+    assert found.err.count("The model was silent") == 1
     assert len(found.entries) == 3
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (["--voice", "Nobody"], "There is no voice 'Nobody'"),
+        (["--language", "klingon"], "The language 'klingon'"),
+    ],
+)
+def test_an_option_that_names_nothing_is_told_before_the_model_is_loaded(
+    cli: CommandLine, hum: HummingEngine, option: list[str], told: str
+) -> None:
+    found = cli("--text", "Hello.", *option)
+    assert (found.status, hum.loads) == (2, [])
+    assert found.err.startswith(f"argument {option[0]}: {told}")
 
 
 def test_a_clip_is_found_beside_its_script(cli: CommandLine, hum: HummingEngine) -> None:

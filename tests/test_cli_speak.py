@@ -35,7 +35,7 @@ def test_a_mixed_script_with_bad_clips(cli: CommandLine, embedded: None) -> None
             {"name": "g", "text": "Hi.", "language": "klingon"},
         ]
     )
-    found = cli("scene.jsonl", "--seed", "4", "--slots", "2")
+    found = cli("scene.jsonl", "--seed", "4", "--slots", "2", "--skip-bad")
     assert found.status == 1
     assert found.files == ["a.wav", "e.wav"]
     for entry in found.entries:
@@ -46,9 +46,9 @@ def test_a_mixed_script_with_bad_clips(cli: CommandLine, embedded: None) -> None
             assert (entry["ended"], entry["seed"], entry["model"]) == ("eos", 4, "mini")
         else:
             assert f"scene.jsonl row {entry['row']}: {entry['reason']}" in found.err
-    codes = [entry.get("code") for entry in found.entries]
-    assert codes[1:4] == ["unknown_voice", "unreadable_clip", "unreadable_clip"]
-    assert codes[5:] == ["no_phonemes", "unknown_language"]
+    codes = {entry["row"]: entry["code"] for entry in found.entries if entry["status"] == "failed"}
+    clips = {2: "bad_row", 3: "unreadable_clip", 4: "unreadable_clip"}
+    assert codes == clips | {6: "no_phonemes", 7: "bad_row"}
 
 
 def test_a_manifest_entry_makes_its_take_again(cli: CommandLine, embedded: None) -> None:
@@ -124,6 +124,8 @@ def test_a_dry_run_names_what_would_fail(cli: CommandLine, no_model: None, row: 
     found = cli("scene.jsonl", "--dry-run")
     assert found.status == 1
     assert "scene.jsonl row 2: " in found.err
+    assert "1 line, 1 take, about" in found.out
+    assert "1 would fail." in found.out
     assert "həlˈoʊ" in found.out
 
 

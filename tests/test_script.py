@@ -236,12 +236,10 @@ def test_bad_cells_name_row_and_column_and_cost_no_other_row() -> None:
     script = read("a.csv", table)
     assert texts(script) == ["c"]
     said = [str(problem) for problem in script.problems]
-    assert said[0] == "Row 2, column Speaking Rate: speaking_rate is 200; it must be from 1 to 40."
-    assert said[1] == "Row 3, column fmax: fmax is 96000; it must be from 0 to 24000."
-    assert said[2] == "Row 3, column seed: seed is 'x'; it must be a whole number."
-    assert said[3].startswith(
-        "Row 5, column emotion: emotion: unknown emotion 'furious'; use auto, a preset ("
-    )
+    assert said[0] == "Row 2, column Speaking Rate: It is 200; it must be from 1 to 40."
+    assert said[1] == "Row 3, column fmax: It is 96000; it must be from 0 to 24000."
+    assert said[2] == "Row 3, column seed: It is 'x'; it must be a whole number."
+    assert said[3].startswith("Row 5, column emotion: Unknown emotion 'furious'; use auto, a preset (")
     assert [(problem.row, problem.column) for problem in script.problems[4:]] == [
         (6, "Speaking Rate"),
         (6, "seed"),
@@ -305,7 +303,7 @@ def test_eight_columns_become_one_emotion() -> None:
     script = read("a.csv", "text,happiness,Sadness,neutral\na,0.5,,0.5\nb,,,\nc,0,0,0\nd,2,,\n")
     assert [line.emotion for line in script.lines] == [Emotion(happiness=0.5, neutral=0.5), None, Emotion()]
     (problem,) = script.problems
-    assert str(problem) == "Row 5, column happiness: happiness is 2; it must be from 0 to 1."
+    assert str(problem) == "Row 5, column happiness: It is 2; it must be from 0 to 1."
 
 
 def test_an_emotion_given_twice_is_refused() -> None:

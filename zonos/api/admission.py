@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from zonos.api.errors import ApiError
+from zonos.words import count
 
 _WEIGHT = 0.1  # of the newest line in the running mean
 _LONGEST_WAIT = 60
@@ -33,7 +34,7 @@ class Limit:
     """Most of all clients and of each, and what to say past it.
 
     Args:
-        what: in the plural, for the sentence.
+        what: one of them, for the sentence.
         total: most of all clients.
         each: most of one client.
         pace: for Retry-After.
@@ -44,24 +45,24 @@ class Limit:
         self.what, self.total, self.each = what, total, each
         self._pace, self._at_once = pace, at_once
 
-    def check(self, count: int, mine: int, everybody: int) -> None:
-        """Whether ``count`` more fit beside what is open.
+    def check(self, more: int, mine: int, everybody: int) -> None:
+        """Whether ``more`` fit beside what is open.
 
         Raises:
             ApiError: 413 when so many never fit, 429 when they do not fit now.
         """
         most = min(self.each, self.total)
-        if count > most:
-            sentence = f"{count} {self.what} are more than the {most} that one client may have here."
+        if more > most:
+            sentence = f"{count(more, self.what)} are more than the {most} that one client may have here."
             raise ApiError(413, "too_many", f"{sentence} Send fewer at a time.")
-        if mine + count > self.each:
-            raise self._full("client_limit", f"You have {mine} {self.what} open", self.each, mine)
-        if everybody + count > self.total:
-            raise self._full("queue_full", f"{everybody} {self.what} are open", self.total, everybody)
+        if mine + more > self.each:
+            raise self._full("client_limit", "You have", self.each, mine)
+        if everybody + more > self.total:
+            raise self._full("queue_full", "All clients together have", self.total, everybody)
 
-    def _full(self, code: str, start: str, most: int, ahead: int) -> ApiError:
+    def _full(self, code: str, who: str, most: int, ahead: int) -> ApiError:
         wait = self._pace.wait(ahead, self._at_once())
-        sentence = f"{start}, and {most} is the most; try again in {wait} s."
+        sentence = f"{who} {count(ahead, self.what)} open, and {most} is the most; try again in {wait} s."
         return ApiError(429, code, sentence, headers={"retry-after": str(wait)})
 
 

@@ -43,8 +43,8 @@ class Service:
         self.pace = Pace()
         self.store = Store(settings.data)
         self.voices = Voices(self.store, settings)
-        self.jobs = Jobs(self.store, self._limit("lines", settings.lines, settings.client_lines))
-        self.requests = Admission(self._limit("speech requests", settings.requests, settings.client_requests))
+        self.jobs = Jobs(self.store, self._limit("line", settings.lines, settings.client_lines))
+        self.requests = Admission(self._limit("speech request", settings.requests, settings.client_requests))
         self.metrics = Metrics(self.status, self.jobs.open, lambda: self.requests.open, self.pace)
         self.desk = Desk(self.jobs, self.voices, self.metrics, self.lend)
         self.draining = False

@@ -20,6 +20,7 @@ from zonos.api.store import Store
 from zonos.audio import atomic_file, read_clip, report
 from zonos.errors import LineError
 from zonos.voices import CLIP_SUFFIXES, VoiceFolder
+from zonos.words import count
 
 MAX_NAME = 60
 MAX_CLIPS = 10
@@ -131,9 +132,9 @@ class Voices:
 
     def _insert(self, voice: str, owner: str, name: str, clips: Sequence[Mapping[str, Any]]) -> VoiceInfo:
         with self.store.transaction() as db:
-            count = db.execute("SELECT COUNT(*) FROM voices WHERE owner = ?", (owner,)).fetchone()[0]
-            if count >= self.settings.client_voices:
-                sentence = f"You have {count} voices, which is the most; delete one first."
+            kept = db.execute("SELECT COUNT(*) FROM voices WHERE owner = ?", (owner,)).fetchone()[0]
+            if kept >= self.settings.client_voices:
+                sentence = f"You have {count(kept, 'voice')}, which is the most; delete one first."
                 raise ApiError(409, "too_many_voices", sentence)
             try:
                 db.execute(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from zonos.cli.options import STANDARD_INPUT, Options
-from zonos.errors import ScriptError
+from zonos.errors import LineError, ScriptError
 from zonos.line import Line
 from zonos.script import Script, read_script
-from zonos.script.rows import Notes, Row, build_row
-from zonos.voices import CLIP_SUFFIXES, existing
+from zonos.script.rows import Notes, Problem, Row, build_row
+from zonos.voices import CLIP_SUFFIXES, VoiceFolder, VoiceSource, existing
 
 _PATHS = ("voice", "prefix_audio")
 
@@ -71,16 +72,56 @@ class Gathered:
         return not (self.bad_rows or self.held_back or self.unreadable)
 
 
-def check_cells(cells: Mapping[str, str]) -> Mapping[str, Any]:
+class _Names:
+    """Looks up what rows refer to, so that all that is wrong with a script is told at once.
+
+    Args:
+        voices: of the command line.
+    """
+
+    def __init__(self, voices: VoiceSource) -> None:
+        self._voices = voices
+        self._why = cache(self._look_up)
+
+    def problems(self, row: Row, script: str = "") -> list[Problem]:
+        """Of names that lead nowhere; cells that have a problem already are left alone."""
+        told = {problem.column for problem in row.problems}
+        found = []
+        for name in row.names:
+            value = name.value if name.setting == "language" else _beside(name.value, script)
+            reason = self._why(name.setting, value)
+            if reason and name.column not in told:
+                found.append(Problem(row.number, name.column, reason))
+        return found
+
+    def judged(self, row: Row, script: str) -> Row:
+        """The row, no line any more where a name of it leads nowhere."""
+        found = self.problems(row, script)
+        return replace(row, line=None, problems=(*row.problems, *found)) if found else row
+
+    def _look_up(self, setting: str, value: str) -> str | None:
+        try:
+            if setting == "language":
+                from zonos.text.languages import resolve_language  # takes a while to import
+
+                resolve_language(value)
+            else:
+                self._voices.clips(value)
+        except LineError as error:
+            return error.reason
+        return None
+
+
+def check_cells(cells: Mapping[str, str], names: _Names) -> Mapping[str, Any]:
     """The values for every line, as a line holds them.
 
     Raises:
         ScriptError: one of them is wrong; says which option.
     """
     row = build_row(1, {"text": "-", **cells}, {name: f"--{name}" for name in cells}, Notes())
-    if row.line is None:
-        found = row.problems[0]
-        raise ScriptError(f"argument {found.column}: {found.message}")
+    found = [*row.problems, *names.problems(row)]
+    if found or row.line is None:
+        raise ScriptError(f"argument {found[0].column}: {found[0].message}")
     return {name: getattr(row.line, name) for name in cells}
 
 
@@ -90,7 +131,8 @@ def gather(options: Options) -> Gathered:
     Raises:
         ScriptError: an option for every line is wrong.
     """
-    values = check_cells(options.cells)
+    names = _Names(VoiceFolder(options.voice_folders, allow_paths=True))
+    values = check_cells(options.cells, names)
     gathered, keys = Gathered(), set[str]()
     if options.texts:
         _add_rows(gathered, "", _text_rows(options.texts, gathered), values, keys)
@@ -102,12 +144,13 @@ def gather(options: Options) -> Gathered:
             gathered.unreadable.append(str(error))
             continue
         gathered.warnings += [f"{name}: {warning}" for warning in script.warnings]
-        if script.problems and not options.skip_bad:
-            gathered.held_back[name] = [
-                _bad_row(Place(name, row.number, 0), row) for row in script.rows if row.problems
-            ]
+        rows = [names.judged(row, name) for row in script.rows]
+        bad = [_bad_row(Place(name, row.number, 0), row) for row in rows if row.problems]
+        # A dry run speaks nothing anyway, and tells of all rows at once.
+        if bad and not (options.skip_bad or options.dry_run):
+            gathered.held_back[name] = bad
         else:
-            _add_rows(gathered, name, script.rows, values, keys)
+            _add_rows(gathered, name, rows, values, keys)
     return gathered
 
 

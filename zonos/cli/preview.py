@@ -21,6 +21,7 @@ from zonos.line import Line
 from zonos.plan import MOST_SLOTS, plan_run
 from zonos.request import Request, make_request
 from zonos.voices import VoiceFolder
+from zonos.words import count
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def preview(options: Options, gathered: Gathered, console: Console) -> int:
         console.note(f"{job.place}: {reason}")
     memory = _memory(options, checkpoint, config, [one.request for one in good])
     show = _show_json if options.json else _show_text
-    show(good, memory, len(failed))
+    show(good, memory, len(failed) + len(gathered.bad_rows))
     return int(bool(failed) or not gathered.whole)
 
 
@@ -101,18 +102,19 @@ def _show_text(good: list[Foreseen], memory: dict[str, Any], failed: int) -> Non
     for one in good:
         line, pieces = one.job.line, len(one.request.pieces)
         about = [line.name or line.id or "", line.voice or "no voice", one.request.spoken.language]
-        about += [f"{one.seconds:.1f} s", f"{pieces} piece{'s' * (pieces != 1)}"]
-        about += [f"{line.takes} takes"] * (line.takes > 1)
+        about += [f"{one.seconds:.1f} s", count(pieces, "piece")]
+        about += [count(line.takes, "take")] * (line.takes > 1)
         print(f"{one.job.place}: {' · '.join(filter(None, about))}")
         print(f"    {one.request.phonemes}")
         for warning in one.request.warnings:
             print(f"    ! {warning}")
     takes = sum(one.job.line.takes for one in good)
     seconds = sum(one.seconds * one.job.line.takes for one in good)
-    print(f"{len(good)} lines, {takes} takes, about {seconds:.1f} s of speech; {failed} would fail.")
+    planned = f"{count(len(good), 'line')}, {count(takes, 'take')}"
+    print(f"{planned}, about {seconds:.1f} s of speech; {failed} would fail.")
     print(
         f"Memory on {memory['device']} in {memory['dtype']}: about {readable_size(memory['model_bytes'])} "
-        f"for the model and {readable_size(memory['kv_bytes'])} for {memory['rows']} takes at once."
+        f"for the model and {readable_size(memory['kv_bytes'])} for {count(memory['rows'], 'take')} at once."
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from zonos.cli.lines import BadRow, Place
 from zonos.events import Accepted, Event, Progress, Started
 from zonos.hub.weights import readable_size
+from zonos.words import count
 
 if TYPE_CHECKING:
     from zonos.cli.output import Planned
@@ -59,12 +60,12 @@ class Tally:
     def __str__(self) -> str:
         parts = [f"{self.kept} kept from before"] * bool(self.kept)
         if self.asked:
-            made = f"{self.done} of {_count(self.asked, 'take')} done"
+            made = f"{self.done} of {count(self.asked, 'take')} done"
             took = f": {self.seconds:.1f} s of speech in {self.elapsed:.1f} s ({self.speed})"
             parts.append(made + took * bool(self.done))
         parts += [f"{self.failed} failed"] * bool(self.failed)
         parts += [f"{self.stopped} not made"] * bool(self.stopped)
-        parts += [f"{_count(self.bad_rows, 'row')} could not be read"] * bool(self.bad_rows)
+        parts += [f"{count(self.bad_rows, 'row')} could not be read"] * bool(self.bad_rows)
         return f"{'; '.join(parts)}."
 
     def as_json(self) -> dict[str, Any]:
@@ -135,8 +136,8 @@ class Console:
         """An earlier run made this take."""
 
     def failed(self, planned: Planned, code: str, reason: str) -> None:
-        """A take was not made; the same about a line's other takes is said once."""
-        self._say_once(planned.job.place, reason)
+        """A take was not made; the same reason is said once, and at the end where it came again."""
+        self._warn(planned.job.place, [reason])
         self._move(1)
 
     def bad_row(self, row: BadRow) -> None:
@@ -149,7 +150,7 @@ class Console:
 
     def joined(self, path: Path, seconds: float, missing: int) -> None:
         """The joined file is written; ``missing`` lines failed and are not in it."""
-        what = f"without {missing} lines that failed" if missing else "all lines"
+        what = f"without {count(missing, 'line')} that failed" if missing else "all lines"
         self._print(f"{path}  {seconds:.2f} s, {what}", sys.stdout)
 
     def end(self, status: int) -> None:
@@ -258,7 +259,3 @@ class JsonLines(Console):
 
     def _emit(self, kind: str, **more: Any) -> None:
         self._print(json.dumps({"event": kind, **more}), sys.stdout)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"

@@ -10,7 +10,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +141,7 @@ def _refuse_twins(rows: Iterable[Row]) -> list[Row]:
         name = row.line.id if row.line else None
         if name is not None and name in seen:
             problem = Problem(row.number, "id", f"The id {name!r} stands in row {seen[name]} already.")
-            row = Row(row.number, None, (problem,), row.raw, "", row.start, row.end)
+            row = replace(row, line=None, problems=(problem,))
         elif name is not None:
             seen[name] = row.number
         checked.append(row)

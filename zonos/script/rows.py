@@ -15,6 +15,7 @@ from zonos.line import AUTO, EMOTIONS, Line, explain, limits
 
 MAX_ROWS = 10_000
 TEXT_FIELDS = frozenset({"id", "name", "text", "language", "voice", "prefix_audio", "prefix_text"})
+NAMES = ("language", "voice", "prefix_audio")
 SWITCHES = frozenset({"speaker_noised", "keep_prefix"})
 FIELDS = (*Line.model_fields, *EMOTIONS)
 Entry = TypeVar("Entry")
@@ -37,11 +38,21 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Name:
+    """A cell that names a voice, a clip or a language."""
+
+    setting: str  # one of NAMES
+    column: str  # as the file writes it
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One row of a script file.
 
     ``line`` is None where ``problems`` says why, or where ``skipped`` does (a row without text).
-    ``start`` and ``end`` are a subtitle's times in seconds.
+    ``start`` and ``end`` are a subtitle's times in seconds. ``names`` is what it refers to, known
+    also where it is no line: whoever knows the voices can say in one go what is wrong with it.
     """
 
     number: int  # as a spreadsheet counts (the header is 1), a text file's line, a subtitle's cue
@@ -51,6 +62,7 @@ class Row:
     skipped: str = ""
     start: float | None = None
     end: float | None = None
+    names: tuple[Name, ...] = ()
 
 
 class Notes:
@@ -75,7 +87,7 @@ def _on_rows(rows: Sequence[int]) -> str:
         return ""
     named = ", ".join(str(row) for row in rows[:_NAMED_ROWS])
     more = len(rows) - _NAMED_ROWS
-    return f" (row{'s' if len(rows) > 1 else ''} {named}{f' and {more} more' if more > 0 else ''})"
+    return f" ({'row' if len(rows) == 1 else 'rows'} {named}{f' and {more} more' if more > 0 else ''})"
 
 
 def limited(entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -136,7 +148,12 @@ def build_row(
         _convert(values, name, number, headers, notes, found)
     found += _join_emotions(values, number, headers)
     line = None if found else _line(values, number, headers, found)
-    return Row(number, line, tuple(found), kept, "", start, end)
+    names = tuple(
+        Name(name, headers.get(name, name), value.strip())
+        for name in NAMES
+        if isinstance(value := values.get(name), str)
+    )
+    return Row(number, line, tuple(found), kept, "", start, end, names)
 
 
 def _is_empty(value: Any) -> bool:
@@ -151,9 +168,17 @@ def _line(
     except ValidationError as error:
         for name, sentence in explain(error):
             word = sentence.split(" ", 1)[0]  # of an emotion: the weight that is wrong
-            column = headers.get(word) or headers.get(name, name)
-            found.append(Problem(number, column, sentence))
+            known = word if word in headers else name
+            found.append(Problem(number, headers.get(known, known), _said_of(known, sentence)))
     return None
+
+
+def _said_of(name: str, sentence: str) -> str:
+    """A sentence that stands behind its column's name and need not say it again."""
+    if sentence.startswith(f"{name}: "):
+        rest = sentence.removeprefix(f"{name}: ")
+        return rest[:1].upper() + rest[1:]
+    return f"It {sentence.removeprefix(f'{name} ')}" if sentence.startswith(f"{name} ") else sentence
 
 
 def _join_emotions(values: dict[str, Any], number: int, headers: Mapping[str, str]) -> list[Problem]:
@@ -196,7 +221,7 @@ def _converted(name: str, value: Any, number: int, header: str, notes: Notes) ->
         ValueError: it can be read in two ways; the sentence lacks its full stop.
     """
     if isinstance(value, bool) and name not in SWITCHES | TEXT_FIELDS:
-        raise ValueError(f"{name} is {value}; it must be a number")
+        raise ValueError(f"It is {value}; it must be a number")
     if not isinstance(value, str):
         return value
     if name in TEXT_FIELDS:

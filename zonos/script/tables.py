@@ -15,6 +15,7 @@ from xml.etree.ElementTree import ParseError
 
 from zonos.errors import ScriptError
 from zonos.script.rows import MAX_ROWS, TEXT_FIELDS, Notes, Problem, Row, build_row, field_of, note_unknown
+from zonos.words import count
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -324,7 +325,8 @@ class _Header:
                 Problem(
                     number,
                     "",
-                    f"It has {self.width + beyond} cells where the first row names {self.width} columns; "
+                    f"It has {count(self.width + beyond, 'cell')} where the first row names "
+                    f"{count(self.width, 'column')}; "
                     "a text that holds the delimiter needs quotation marks around it.",
                 )
             ]
