@@ -47,7 +47,7 @@ def finished(runs: Runs, bench: Bench) -> None:
     for thread in threading.enumerate():
         if thread.name == f"studio-run {bench.token[:6]}":
             thread.join(WAIT)
-    assert runs.status(bench.token) == {"on": False}
+    assert not runs.status(bench.token)["on"]
 
 
 def test_pending_lines_are_spoken_once_and_on_disk_before_they_are_told(
@@ -100,6 +100,8 @@ def test_a_model_that_cannot_be_loaded_is_said_on_the_rows(bench: Bench) -> None
     runs.start(bench.token, "pending")
     finished(runs, bench)
     assert {line["why"] for line in bench.lines()} == {"The model mini is not here; pick another."}
+    # What ends a whole run is told once for all its rows, until another one begins.
+    assert runs.status(bench.token)["fault"] == "The model mini is not here; pick another."
 
 
 def test_a_fault_of_our_own_is_said_and_the_next_run_works(bench: Bench, engines: Engines) -> None:
@@ -110,6 +112,7 @@ def test_a_fault_of_our_own_is_said_and_the_next_run_works(bench: Bench, engines
     runs.start(bench.token, "pending")
     finished(runs, bench)
     assert {line["why"] for line in bench.lines()} == {FAULT}
+    assert runs.status(bench.token)["fault"] == FAULT
     runs = Runs(bench.store, engines, Limits())
     assert runs.start(bench.token, "failed") == "4 lines on the way."
     finished(runs, bench)

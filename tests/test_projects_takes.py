@@ -10,7 +10,7 @@ import pytest
 import soundfile
 from test_projects_api import Visitor
 
-from ui import listen
+from ui import listen, projects
 from ui.checks import look
 from ui.verdict import faults
 from zonos.line import Line
@@ -79,6 +79,24 @@ def test_a_look_at_a_line_names_sound_length_and_trouble() -> None:
     assert "It speaks en-us (English (America))." in unknown["error"]
     slow = look(Line(id="a", text="Hello, big world.", speaking_rate=5), Dictionary(), "no-such-model")
     assert slow["seconds"] > plain["seconds"]
+
+
+def test_a_run_is_foreseen_before_it_is_started(tmp_path: Path) -> None:
+    visitor = Visitor(tmp_path)
+    ahead = visitor.http.get("/studio/ahead").json()
+    assert (ahead["takes"], ahead["rows"]) == (4, 4)
+    assert ahead["memory"].endswith(" MB")
+    first, *rest = visitor.ids()
+    visitor.edit({"op": "delete", "ids": rest}, {"op": "set", "id": first, "fields": {"takes": 3}})
+    fewer = visitor.http.get("/studio/ahead").json()
+    assert (fewer["takes"], fewer["rows"]) == (3, 3)
+    visitor.edit({"op": "set", "id": first, "fields": {"text": "?!"}})
+    assert visitor.http.get("/studio/ahead").json() == {}
+    with visitor.store.transaction() as db:
+        projects.save_settings(db, visitor.token, projects.Settings(model="not-here"))
+    visitor.edit({"op": "set", "id": first, "fields": {"text": "Words."}})
+    assert visitor.http.get("/studio/ahead").json() == {}
+    visitor.store.close()
 
 
 def test_a_space_has_something_to_hear_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

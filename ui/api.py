@@ -76,6 +76,7 @@ class Api:
             ("GET", "/studio/changes", self.changes),
             ("POST", "/studio/edits", self.edits),
             ("POST", "/studio/run", self.run),
+            ("GET", "/studio/ahead", self.ahead),
             ("POST", "/studio/stop", self.stop),
             ("POST", "/studio/project", self.project),
             ("GET", "/studio/project/{token}.zip", self.archive),
@@ -117,6 +118,10 @@ class Api:
         body = await json_of(request, RunBody)
         said = await run_in_threadpool(self.runs.start, token_of(request), body.which, body.ids, body.takes)
         return JSONResponse({"said": said})
+
+    async def ahead(self, request: Request) -> Response:
+        """What generating the pending rows would take."""
+        return JSONResponse(await run_in_threadpool(self.runs.ahead, token_of(request), "pending"))
 
     async def stop(self, request: Request) -> Response:
         """Stop rows, or everything."""

@@ -30,15 +30,20 @@ class Voicing:
     config: ZonosConfig
 
 
-@lru_cache(maxsize=8)
 def voicing(model: str) -> Voicing:
     """Read from the model's files; for one that is not on this machine, the embedded one's.
 
     Nothing is downloaded here: a look at a line must not start a download of gigabytes.
     """
+    # Asked each time: a model may have come since.
     here = any(info.name == model and info.present for info in hub.available())
+    return _voicing(model if here else "mini")
+
+
+@lru_cache(maxsize=8)
+def _voicing(model: str) -> Voicing:
     try:
-        checkpoint = hub.resolve(model if here else "mini")
+        checkpoint = hub.resolve(model, download=False)
     except CheckpointError:
         checkpoint = hub.resolve("mini")
     return Voicing(hub.generation_defaults(checkpoint), ZonosConfig.from_file(checkpoint.config))

@@ -85,12 +85,13 @@ class Desk:
         self._open = 0
         self._since = 0.0
         self._word: str | None = None
+        self._fault: str | None = None
 
     def open(self, running: list[RunningLine]) -> list[RunningLine]:
         """Another run begins; a desk that was empty starts to count anew."""
         with self._mutex:
             if self._open == 0:
-                self._lines, self._since = [], time.monotonic()
+                self._lines, self._since, self._fault = [], time.monotonic(), None
             self._open += 1
             self._lines += running
         return running
@@ -132,11 +133,17 @@ class Desk:
         with self._mutex:
             self._word = word
 
+    def broke_off(self, reason: str) -> None:
+        """Why a whole run ended: said once, for all of its rows, until another run begins."""
+        with self._mutex:
+            self._word, self._fault = None, reason
+
     def status(self) -> dict[str, Any]:
         """Counts, time left and each speaking line's share, for the page."""
         with self._mutex:
+            fault = {"fault": self._fault} if self._fault else {}
             if self._open == 0:
-                return {"on": False}
+                return {"on": False} | fault
             some, word = list(self._lines), self._word
             elapsed = max(time.monotonic() - self._since, 1e-3)
         spoken = sum(one.spoken_seconds() for one in some)
@@ -151,7 +158,7 @@ class Desk:
             "rate": round(rate, 2),
             "left": round(left / rate, 1) if rate > 0 and spoken > 0.5 else None,
             "part": {one.id: _share(one) for one in some if one.speaking and not one.over},
-        }
+        } | fault
 
 
 def _share(one: RunningLine) -> int:

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from ui import library, lines, projects, takes, words
+from ui.ahead import ahead
 from ui.desk import Desk, RunningLine
 from ui.engines import Engines
 from ui.keep import keep_take
@@ -89,7 +90,7 @@ class Runs:
             project = projects.get(db, token)
             chosen = _chosen(db, token, which, set(ids))
             free = [row for row in chosen if not row.busy]
-            ready = [row for row in free if row.line.text.strip()]
+            ready = [row for row in free if _ready(row)]
             if refusal := self._refusal(token, which, chosen, free, ready):
                 return refusal
             revision = projects.bump(db, token)
@@ -107,6 +108,14 @@ class Runs:
         return f"{counted(len(ready), 'line')} on the way." + (
             f" {counted(skipped, 'line')} without text left out." if skipped else ""
         )
+
+    def ahead(self, token: str, which: Which) -> dict[str, Any]:
+        """What a run of these rows would take, without starting it; see :func:`ui.ahead.ahead`."""
+        with self.store.transaction() as db:
+            project = projects.get(db, token)
+            chosen = [row.line for row in _chosen(db, token, which, set()) if _ready(row) and not row.busy]
+            spellings = words.dictionary(db, token)
+        return ahead(chosen, spellings, project.settings.model)
 
     def stop(self, token: str, ids: Iterable[str] | None = None) -> str:
         """Stop runs that go on now (some rows, or all); finished takes are kept."""
@@ -247,12 +256,16 @@ class Runs:
             self._state(token, one.id, "stopped", None)
 
     def _fail(self, token: str, desk: Desk, running: list[RunningLine], reason: str) -> None:
-        desk.say(None)
+        desk.broke_off(reason)
         for one in running:
             if not one.over:
                 one.give_up("failed", reason)
                 with contextlib.suppress(StorageError):  # said on the page by the change that is missing
                     self._state(token, one.id, "failed", reason)
+
+
+def _ready(row: lines.Row) -> bool:
+    return bool(row.line.text.strip())
 
 
 def _chosen(db: sqlite3.Connection, token: str, which: Which, ids: set[str]) -> list[lines.Row]:

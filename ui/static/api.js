@@ -43,6 +43,10 @@ export class Api {
     return this.#post("studio/check", { ids });
   }
 
+  ahead() {
+    return this.#ask("studio/ahead");
+  }
+
   takes(line) {
     return this.#ask(`studio/takes/${line}`);
   }

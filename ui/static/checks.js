@@ -43,7 +43,8 @@ export class Checks extends EventTarget {
   async #some() {
     const { project } = this;
     const wanted = project.order.filter((id) => project.lines.get(id).text.trim() && !this.of(id));
-    if (wanted.length === 0 || project.closed || document.hidden) return;
+    if (project.closed || document.hidden) return;
+    if (wanted.length === 0) return this.dispatchEvent(new Event("idle"));
     this.asking = true;
     const went = await this.#ask(wanted.slice(0, AT_ONCE)).then(() => true, () => false);
     this.asking = false;

@@ -77,10 +77,14 @@ function wire(project, table, runBar, player, notices) {
   });
   table.addEventListener("sums", () => runBar.update(project));
   project.addEventListener("about", () => table.showVoices());
+  table.checks.addEventListener("idle", () => showPlan(project, runBar));
   project.addEventListener("run", ({ detail }) => {
     table.showProgress();
     runBar.update(project);
-    if (detail.before.on && !project.run.on) notices.say("The run is over.");
+    const { on, fault } = project.run;
+    if (fault !== detail.before.fault) table.show(); // its rows leave to the run bar what is said there
+    if (fault && fault !== detail.before.fault) notices.say(fault);
+    else if (detail.before.on && !on) notices.say("The run is over.");
   });
   project.addEventListener("saving", () => runBar.showSaved(project));
   project.addEventListener("trouble", () => runBar.showSaved(project));
@@ -93,4 +97,10 @@ function wire(project, table, runBar, player, notices) {
   player.addEventListener("change", () => table.showPlaying());
   player.addEventListener("next", ({ detail }) => table.acts.playNext(detail));
   player.addEventListener("trouble", ({ detail }) => notices.show(detail, { kind: "trouble" }));
+}
+
+// Asked for when every line has been looked at; a run that goes on says more than a plan.
+function showPlan(project, runBar) {
+  if (project.run.on) return;
+  project.api.ahead().then((plan) => runBar.showPlan(plan, project), () => runBar.showPlan(null, project));
 }

@@ -83,7 +83,7 @@ function updateKept(row, line, context) {
 }
 
 export function updateStatus(row, line, context) {
-  const status = statusOf(line, context.part(line.id));
+  const status = statusOf(line, context.part(line.id), context.fault());
   const { parts } = row;
   if (parts.status.dataset.kind !== status.kind) parts.status.dataset.kind = status.kind;
   setText(parts.status.lastChild, status.words);

@@ -17,11 +17,13 @@ export class RunBar {
     this.bar = el("div", { class: "st-bar-done" });
     this.words = el("span", { class: "st-bar-words" });
     this.saved = el("span", { class: "st-saved" });
+    this.fault = el("p", { class: "st-fault", hidden: true, dir: "auto" });
     const { pending, ticked, failed } = this.buttons;
     this.node = el(
       "div",
       { class: "st-runbar", role: "toolbar", "aria-label": "Generate" },
       el("div", { class: "st-runbar-row" }, pending, ticked, failed, this.stopButton, this.words, this.saved, this.addButton),
+      this.fault,
       el("div", { class: "st-bar", role: "progressbar", "aria-label": "Lines done", "aria-valuemin": 0 }, this.bar),
     );
   }
@@ -36,10 +38,18 @@ export class RunBar {
     this.stopButton.disabled = !busy;
     this.node.classList.toggle("st-running", busy);
     setText(this.words, this.#words(project.run, busy, lines));
+    setText(this.fault, project.run.fault ?? "");
+    this.fault.hidden = !project.run.fault;
     const { done = 0, of = 0 } = project.run.on ? project.run : {};
     this.bar.style.width = of ? `${(100 * this.#reached(project.run)) / of}%` : "0";
     this.bar.parentElement.setAttribute("aria-valuemax", of);
     this.bar.parentElement.setAttribute("aria-valuenow", done);
+  }
+
+  // What generating the pending lines would take.
+  showPlan(plan, project) {
+    this.plan = plan;
+    this.update(project);
   }
 
   showSaved(project) {
@@ -61,10 +71,12 @@ export class RunBar {
       return words.join(" · ");
     }
     if (busy) return "Starting …";
+    const { rows, memory, seconds: time } = this.plan ?? {};
+    const plan = rows && lines.some(isPending) ? ` · pending: ${rows} at once, about ${memory} of memory, ${seconds(time)}` : "";
     const spoken = lines.flatMap((line) => (line.takes ?? []).filter((take) => !take.old).slice(-1));
     const total = spoken.reduce((sum, take) => sum + take.s, 0);
     const all = plural(lines.length, "line");
-    return spoken.length ? `${all} · ${spoken.length} spoken, ${seconds(total)}` : all;
+    return `${spoken.length ? `${all} · ${spoken.length} spoken, ${seconds(total)}` : all}${plan}`;
   }
 
   #count(which, n) {

@@ -1,11 +1,12 @@
 // What is going on with a line, in words. Colours only repeat what the words say.
 
-export function statusOf(line, part) {
+// `fault`: why the whole run ended; the run bar says it once, so its rows do not.
+export function statusOf(line, part, fault) {
   const takes = line.takes ?? [];
   const current = takes.some((take) => !take.old);
   if (line.state === "running") return { kind: "running", words: part ? `speaking ${part} %` : "speaking", busy: true };
   if (line.state === "queued") return { kind: "queued", words: "waiting", busy: true };
-  if (line.state === "failed") return { kind: "failed", words: "failed", why: line.why };
+  if (line.state === "failed") return { kind: "failed", words: "failed", why: line.why === fault ? undefined : line.why };
   if (!line.text.trim()) return { kind: "empty", words: "no text" };
   const warning = takes.findLast?.((take) => !take.old)?.warn;
   if (line.state === "stopped" && !current) return { kind: "stopped", words: "stopped", why: line.why };

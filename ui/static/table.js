@@ -175,6 +175,7 @@ export class Table extends EventTarget {
     return {
       facts,
       part: (id) => (project.run.on ? project.run.part[id] : undefined),
+      fault: () => project.run.fault,
       look: (id) => this.checks.of(id),
       kept: (id) => project.kept.of(id),
       hasVoice: (name) => project.about.voices.some((voice) => voice.name.toLowerCase() === name.toLowerCase()),
