@@ -70,6 +70,22 @@ def test_embedded_encoder_golden(name: str) -> None:
     torch.testing.assert_close(encoder.embed(samples.T, rate), expected, atol=1e-4, rtol=0)
 
 
+def test_centre_level_hears_a_colour_and_no_level() -> None:
+    published, coloured = (
+        SpeakerEncoder(SpeakerConfig(in_planes=4, num_blocks=(1, 1, 1, 1), centre=centre))
+        for centre in ("bands", "level")
+    )
+    plain = torch.from_numpy(np.random.default_rng(0).normal(0, 0.1, (1, 16_000)).astype(np.float32))
+    dull = torch.nn.functional.avg_pool1d(plain, 3, 1, 1)  # a filter that does not change in time
+
+    def changes(encoder: SpeakerEncoder, wav: torch.Tensor) -> float:
+        return float((encoder.features(wav) - encoder.features(plain)).abs().mean())
+
+    assert changes(coloured, 3 * plain) < 0.01
+    assert changes(published, 3 * plain) < 0.01
+    assert changes(coloured, dull) > 3 * changes(published, dull)
+
+
 def test_published_names_and_shapes() -> None:
     """The two published files need no config: 1199 tensors of the encoder and the LDA layer's two."""
     shapes = json.loads((TINY / "published_shapes.json").read_text())

@@ -174,6 +174,19 @@ def test_silent_codebooks_say_nothing_and_cost_nothing(shape: ZonosConfig) -> No
     assert loss(model, batch, REAL, FRAME_RATE, deep=REAL)[1]["deep"] < 1.0
 
 
+def test_every_silent_codebook_has_its_turn(shape: ZonosConfig) -> None:
+    settings = ModelConfig(
+        shards=1, steps=100, tokens=100, muon_lr=0.02, adam_lr=0.002, threads=1, hours=1.0,
+        shape=MINI_FOLDER / "config.json", warm_start=None, reset_deep=False,
+    )  # fmt: skip
+    trainer = Trainer(fresh(shape, REAL), settings, FakeCodec())  # type: ignore[arg-type]
+    turns = []
+    for trainer.step in range(100):
+        turns.append(trainer._silent())
+    assert {turn for turn in turns if turn is not None} == set(range(REAL, shape.n_codebooks))
+    assert sum(turn is not None for turn in turns) <= 25  # they cost what a real one costs
+
+
 def test_a_new_last_layer_of_the_speaker_encoder_keeps_what_the_model_knows(shape: ZonosConfig) -> None:
     torch.manual_seed(0)
     model = fresh(shape, REAL)

@@ -33,6 +33,7 @@ _GUIDE_SECONDS = 0.045
 _CODEBOOK_WEIGHTS = (2.0, 1.4, 1.0, 0.8)  # of the real codebooks; more of them get the last one's
 _HELD_OUT = 64
 _AVERAGE = 0.99
+_SILENT_EVERY = 4
 _WARM_STEPS = 40  # orthogonal steps are of full size from the first noisy gradient on
 
 
@@ -170,7 +171,7 @@ class Trainer:
         ):
             for group in optimiser.param_groups:
                 group["lr"] = lr * factor
-        total, losses = loss(self.model, batch, self.real, self.frame_rate, deep=self.real + self.step % 5)
+        total, losses = loss(self.model, batch, self.real, self.frame_rate, self._silent())
         total.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         for optimiser in self.optimisers:
@@ -180,6 +181,11 @@ class Trainer:
         self.step += 1
         self.seconds += time.monotonic() - began
         return losses
+
+    def _silent(self) -> int | None:
+        """A codebook without sound to train as well: its one code is learned in few steps."""
+        round_, odd = divmod(self.step, _SILENT_EVERY)
+        return None if odd else self.real + round_ % max(1, len(self.model.heads) - self.real)
 
     @torch.no_grad()
     def _follow(self) -> None:

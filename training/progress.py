@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -50,21 +51,21 @@ class Clock:
         self._name = name
         self._save, self._log = save_minutes * 60, log_seconds
         self._started = self._saved = self._logged = time.monotonic()
-        self._sums: dict[str, float] = {}
+        self._sums: dict[str, list[float]] = {}
         self._count = 0
 
     def note(self, **values: float) -> None:
         """Add to the running means of the next log line."""
         self._count += 1
         for key, value in values.items():
-            self._sums[key] = self._sums.get(key, 0.0) + value
+            self._sums.setdefault(key, []).append(value)
 
     def log(self, step: int, done: float) -> None:
         """Print the means at most every ``log_seconds``; ``done`` is the share of this process's work."""
         now = time.monotonic()
         if now - self._logged < self._log or not self._count:
             return
-        means = " ".join(f"{k} {v / self._count:.3f}" for k, v in self._sums.items())
+        means = " ".join(f"{k} {fmean(v):.3f}" for k, v in self._sums.items())
         left = (now - self._started) * (1 - done) / max(done, 1e-6) / 60
         pace = (now - self._logged) / self._count
         print(

@@ -1,7 +1,7 @@
 """`python -m training speaker`: the speaker encoder (`zonos.speaker`) as a classifier of the data's voices.
 
 AM-softmax over the named and many unnamed voices, and a linear read-out of what made each voice
-(pitch, formants, tilt, breath), so that the vector of an unseen voice says where it lies between them.
+(pitch, formants, tilt, breath, colour), so that the vector of an unseen voice says where it lies between them.
 Then the last layer is fitted by linear discriminant analysis; with ``steps`` 0 that is all.
 """
 
@@ -23,20 +23,23 @@ from training import progress
 from training.codec import open_shards
 from training.config import Config, SpeakerConfig
 from training.data import Shard
-from training.speakers import NAMED
+from training.speakers import EQ_POINTS, NAMED
 from training.teacher import SAMPLE_RATE
 from zonos import speaker as zonos_speaker
 from zonos.audio.resample import resampler
 
 _TRAITS = ("semitones", "low_formants", "high_formants", "tilt", "breath")
-_TRAIT_SCALE = (6.0, 0.1, 0.1, 1.3, 3.0)
+_TRAIT_CENTRE = (-5.0, 1.0, 1.0, 0.0, 1.5, *[0.0] * EQ_POINTS)
+_TRAIT_SCALE = (6.0, 0.1, 0.1, 1.3, 3.0, *[2.5] * EQ_POINTS)
+_TRAIT_WEIGHT = 2.0
 TURN = "turn.safetensors"  # see turn()
-_SHAPE = {"in_planes": 16, "num_blocks": (1, 1, 1, 1)}
+# Colour and tilt are half of what tells these voices apart, so they must stay in the features.
+_SHAPE = {"in_planes": 16, "num_blocks": (1, 1, 1, 1), "centre": "level"}
 _SCALE, _MARGIN = 25.0, 0.15
 
 
 class Voices(NamedTuple):
-    """Where the utterances of each class are, [(shard, index)], and its traits [classes, 5]."""
+    """Where the utterances of each class are, [(shard, index)], and its traits [classes, 11]."""
 
     places: list[list[tuple[int, int]]]
     traits: Tensor
@@ -51,7 +54,7 @@ def run(config: Config) -> None:
     voices = find_voices(shards, settings.classes)
     encoder = start(settings.warm_start).to(where)
     classes = nn.Parameter(torch.randn(len(voices.places), encoder.config.lda_dim, device=where) * 0.1)
-    traits = nn.Linear(encoder.config.lda_dim, len(_TRAITS)).to(where)
+    traits = nn.Linear(encoder.config.lda_dim, len(_TRAIT_SCALE)).to(where)
     optimiser = torch.optim.AdamW(
         [*encoder.parameters(), *traits.parameters(), classes], lr=settings.lr, weight_decay=0.02
     )
@@ -69,11 +72,14 @@ def run(config: Config) -> None:
             group["lr"] = settings.lr * progress.cosine(step / settings.steps)
         wavs, labels = (t.to(where) for t in next(source))
         encoder.train()
-        vectors = encoder.lda(encoder(encoder.features(wavs)))
+        features = encoder.features(wavs)
+        with progress.autocast(where):
+            embedding = encoder(features)
+        vectors = encoder.lda(embedding.float())
         identity, right = am_softmax(vectors, classes, labels)
         trait = F.mse_loss(traits(vectors / encoder.config.lda_dim**0.5), voices.traits.to(where)[labels])
         optimiser.zero_grad()
-        (identity + trait).backward()
+        (identity + _TRAIT_WEIGHT * trait).backward()
         nn.utils.clip_grad_norm_(encoder.parameters(), 5.0)
         optimiser.step()
         clock.note(identity=identity.item(), trait=trait.item(), right=right)
@@ -109,9 +115,9 @@ def find_voices(shards: list[Shard], classes: int) -> Voices:
             if item["voice"]:
                 made[item["speaker"]] = item["voice"]
     names = sorted(places, key=lambda name: -len(places[name]))[:classes]
-    traits = torch.tensor([[made[name][trait] for trait in _TRAITS] for name in names])
-    centre = torch.tensor([0.0, 1.0, 1.0, 0.0, 0.0])
-    return Voices([places[name] for name in names], (traits - centre) / torch.tensor(_TRAIT_SCALE))
+    traits = torch.tensor([[*(made[name][t] for t in _TRAITS), *made[name]["colour"]] for name in names])
+    scaled = (traits - torch.tensor(_TRAIT_CENTRE)) / torch.tensor(_TRAIT_SCALE)
+    return Voices([places[name] for name in names], scaled)
 
 
 def batches(

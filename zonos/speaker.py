@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -41,6 +41,8 @@ class SpeakerConfig(BaseModel):
         embd_dim: width of the bottleneck.
         lda_dim: width of the voice vector.
         attention_dim: hidden width of the pooling's attention.
+        centre: what is taken off the log-mel: the mean of each band over time (as published; a microphone's
+            colour goes, and with it a voice's), or one mean over bands and time (only the level goes).
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -55,6 +57,7 @@ class SpeakerConfig(BaseModel):
     win_length: int = 400
     hop_length: int = 160
     n_mels: int = 80
+    centre: Literal["bands", "level"] = "bands"
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor]) -> SpeakerConfig:
@@ -188,9 +191,10 @@ class SpeakerEncoder(nn.Module):
         return resampled
 
     def features(self, wav: Tensor) -> Tensor:
-        """Waveforms ``[B, n]`` -> log-mel without its mean over time ``[B, mels, T]``."""
+        """Waveforms ``[B, n]`` -> log-mel ``[B, mels, T]`` without the mean that ``config.centre`` names."""
         log_mel = (self._mel(wav) + 1e-6).log()
-        return log_mel - log_mel.mean(dim=-1, keepdim=True)
+        over = (-1,) if self.config.centre == "bands" else (-2, -1)
+        return log_mel - log_mel.mean(dim=over, keepdim=True)
 
     def forward(self, features: Tensor) -> Tensor:
         """Log-mel ``[B, mels, T]`` -> embedding ``[B, embd_dim]``; ``lda`` makes the voice vector of it."""
