@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import resource
+from pathlib import Path
 
 import torch
 
 from benchmarks.report import arguments, show
 from benchmarks.work import (
-    Item,
     add_model_arguments,
     decode_refilled,
     load_model,
@@ -18,8 +18,10 @@ from benchmarks.work import (
 )
 from zonos.blocks import BLOCK
 from zonos.model import Zonos
-from zonos.plan import block_bytes, lane_bytes, workspace_bytes
+from zonos.plan import RowCost, foresee, pool_bytes, token_bytes, weight_bytes, workspace_bytes
 from zonos.runner import Runner
+
+_STATM = Path("/proc/self/statm")
 
 
 def main(argv: list[str]) -> int:
@@ -30,70 +32,59 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--unit", type=int, default=40, help="frames of the shortest line")
     options = parser.parse_args(argv)
     model = load_model(options)
-    item = model.dtype.itemsize
     script = short_and_long(unit=options.unit)
+    decode_refilled(new_runner(model, 2), plans(model, script[:2]))  # libraries take what they keep
+    waiting = plans(model, script)
     before = _in_use(model)
     runner = new_runner(model, options.slots)
-    watch = _Watch()
-    decode_refilled(runner, plans(model, script), watch)
-    measured = _peak(model) - before
-    predicted = _predicted(model, script, options.slots)
-    used = watch.tokens * block_bytes(model.config.backbone, item) // BLOCK
-    reserved = watch.blocks * block_bytes(model.config.backbone, item)
+    watch = _Watch(model)
+    decode_refilled(runner, waiting, watch)
+    measured = watch.most - before
+    pool = sum(tensor.nbytes for tensor in runner.state.pools())
+    config, item = model.config, model.dtype.itemsize
+    ahead = foresee([RowCost(i.prefix, i.frames + config.n_codebooks, 2) for i in script], options.slots)
+    predicted_pool = pool_bytes(config.backbone, options.slots, ahead.blocks, item)
+    predicted = predicted_pool + workspace_bytes(config, options.slots, item)
+    weights = weight_bytes(config, item)
     rows = [
         {
             "slots": options.slots,
-            "KV used MB": used / watch.steps / 1e6,
-            "KV reserved MB": reserved / watch.steps / 1e6,
-            "reserved/used": watch.blocks * BLOCK / watch.tokens,
-            "peak predicted MB": predicted / 1e6,
-            "peak measured MB": measured / 1e6,
+            "KV used MB": watch.tokens / watch.steps * token_bytes(config.backbone, item) / 1e6,
+            "KV reserved/used": watch.blocks * BLOCK / watch.tokens,
+            "pool MB": pool / 1e6,
+            "pool predicted/real": predicted_pool / pool,
+            "beside weights MB": measured / 1e6,
             "predicted/measured": predicted / measured,
+            "with weights": (weights + predicted) / (weights + measured),
         }
     ]
     where = (
         "allocator" if model.device.type == "cuda" else "resident set, which counts pages of libraries too"
     )
-    show(
-        f"memory of {options.weights} beside its weights",
-        rows,
-        options.json,
-        [f"peak measured by the {where}"],
-    )
+    show(f"memory of {options.weights}", rows, options.json, [f"peak measured by the {where}"])
     return 0
 
 
 class _Watch:
-    """Sums of blocks and tokens over all steps."""
+    """Sums of blocks and tokens over all steps, and the most memory seen."""
 
-    def __init__(self) -> None:
-        self.steps = self.blocks = self.tokens = 0
+    def __init__(self, model: Zonos) -> None:
+        self._model = model
+        self.steps = self.blocks = self.tokens = self.most = 0
 
     def __call__(self, runner: Runner) -> None:
         self.steps += 1
+        self.most = max(self.most, _in_use(self._model))
         self.blocks += runner.state.blocks.live
         self.tokens += sum(plan.position * plan.lanes for plan in runner.plans)
 
 
-def _predicted(model: Zonos, script: list[Item], slots: int) -> int:
-    """What the planner says of the rows at once: the dearest ones, each at its end."""
-    item = model.dtype.itemsize
-    config = model.config
-    rows = sorted(
-        (2 * lane_bytes(config.backbone, i.prefix + i.frames + config.n_codebooks, item) for i in script),
-        reverse=True,
-    )[:slots]
-    return sum(rows) + workspace_bytes(config, slots, item)
-
-
 def _in_use(model: Zonos) -> int:
+    """Bytes: of tensors on CUDA, the most since the last look; else of the process, resident now."""
     if model.device.type == "cuda":
+        most = torch.cuda.max_memory_allocated()
         torch.cuda.reset_peak_memory_stats()
-        return torch.cuda.memory_allocated()
-    return _peak(model)
-
-
-def _peak(model: Zonos) -> int:
-    if model.device.type == "cuda":
-        return torch.cuda.max_memory_allocated()
+        return most
+    if _STATM.exists():
+        return int(_STATM.read_text().split()[1]) * resource.getpagesize()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -27,6 +27,7 @@ from zonos.model import Zonos, build, load_weights
 LOGIT_SPREAD = 3.0  # standard deviation of the logits of a random model
 ATTENTION_EVERY = 4  # layers, in the published hybrid
 _HEAD_DIM = 128
+_POOL = 3_000_017  # prime, so that no two rows of a matrix begin alike
 
 
 def random_config(
@@ -109,20 +110,30 @@ def _conditioners(hybrid: bool) -> list[dict[str, Any]]:
 def random_tensors(config: ZonosConfig, seed: int = 0) -> Iterator[tuple[str, Tensor]]:
     """Weights of a checkpoint, one fp32 tensor at a time, the same for the same seed."""
     generator = torch.Generator().manual_seed(seed)
+    pool = torch.empty(_POOL).normal_(generator=generator)
     # Each of the residual stream's writers adds its share, so that the sum stays near 1.
     depth = 1 / math.sqrt(2 * config.backbone.n_layer)
     for name, tensor in build(config).state_dict().items():
-        noise = torch.empty(tensor.shape).normal_(generator=generator)
+        noise = _noise(tensor.shape, pool, generator)
         yield name, _weight(name, noise, generator, depth, config.eos_token_id)
+
+
+def _noise(shape: torch.Size, pool: Tensor, generator: torch.Generator) -> Tensor:
+    """Standard normal numbers; a large tensor repeats the pool from anywhere, as drawing 1.6 billion takes minutes."""
+    count = shape.numel()
+    if count <= len(pool):
+        return torch.empty(shape).normal_(generator=generator)
+    turned = pool.roll(int(torch.randint(len(pool), (1,), generator=generator)))
+    return turned.repeat(-(-count // len(pool)))[:count].view(shape)
 
 
 def _weight(name: str, noise: Tensor, generator: torch.Generator, depth: float, eos_id: int) -> Tensor:
     """One tensor: standard normal ``noise`` turned into what its place in the network needs."""
     field = name.rsplit(".", 1)[-1]
-    uniform = torch.empty(noise.shape).uniform_(generator=generator)
     if field == "A_log":  # decay rates from 1 to 16, as Mamba2 starts out
-        return torch.log(1 + 15 * uniform)
+        return torch.log(1 + 15 * torch.empty(noise.shape).uniform_(generator=generator))
     if field == "dt_bias":  # the inverse of softplus, for steps log-uniform from 0.001 to 0.1
+        uniform = torch.empty(noise.shape).uniform_(generator=generator)
         step = torch.exp(math.log(1e-3) + uniform * math.log(100))
         return step + torch.log(-torch.expm1(-step))
     if field == "D" or ("norm" in name and field == "weight"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from statistics import fmean
 
 from benchmarks.bare import BareLoop
 from benchmarks.report import arguments, ratio, show
@@ -85,41 +86,40 @@ def against_bare_loop(model: Zonos, rounds: int, as_json: bool, tokens: int = 60
 
 def comparisons(model: Zonos, slots: int, rounds: int, as_json: bool, unit: int) -> None:
     """What refill and mixing are worth."""
-    script = short_and_long(unit=unit)
 
-    def refilled() -> Timing:
+    def refilled(script: list[Item]) -> Timing:
         return decode_refilled(new_runner(model, slots), plans(model, script))
 
-    def static() -> Timing:
+    def static(script: list[Item]) -> Timing:
         return decode_static(new_runner(model, slots), plans(model, script))
 
-    def grouped() -> Timing:
+    def grouped(script: list[Item]) -> Timing:
         total = Timing(slots=slots)
         for speaker in sorted({item.speaker for item in script}):
-            own = [item for item in script if item.speaker == speaker]
-            part = decode_refilled(new_runner(model, slots), plans(model, own))
+            part = refilled([item for item in script if item.speaker == speaker])
             for name in ("seconds", "frames", "steps", "row_steps"):
                 setattr(total, name, getattr(total, name) + getattr(part, name))
         return total
 
-    ways: dict[str, Callable[[], Timing]] = {
+    ways: dict[str, Callable[[list[Item]], Timing]] = {
         "refilled, all speakers mixed": refilled,
         "static batches": static,
         "grouped by 8 speakers": grouped,
     }
     measured: dict[str, list[Timing]] = {name: [] for name in ways}
-    for _ in range(rounds):
+    for order in range(rounds):
+        script = short_and_long(unit=unit, order=order)
         for name, way in ways.items():
-            measured[name].append(way())
+            measured[name].append(way(script))
     best = [timing.seconds for timing in measured["refilled, all speakers mixed"]]
     rows = [
         {
             "way": name,
             "seconds": sorted(t.seconds for t in timings)[len(timings) // 2],
             "refilled is faster by": ratio([t.seconds for t in timings], best),
-            "steps": timings[0].steps,
-            "occupancy": timings[0].occupancy,
+            "steps": fmean(t.steps for t in timings),
+            "occupancy": fmean(t.occupancy for t in timings),
         }
         for name, timings in measured.items()
     ]
-    show(f"60 short and 4 long lines at {slots} slots", rows, as_json)
+    show(f"60 short and 4 long lines at {slots} slots, {rounds} orders of the script", rows, as_json)
