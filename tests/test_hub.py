@@ -317,15 +317,28 @@ def test_offline_with_nothing_says_what_is_missing_how_big_and_the_command(
     with pytest.raises(CheckpointError) as caught:
         resolve("transformer")
     text = str(caught.value)
+    assert text.endswith(f"hf download {SPEAKER}")
     for word in (
         "3.2 GB",
         "306 MB",
+        "396 MB",
+        "That is 4.0 GB in all.",
         "HF_HUB_OFFLINE",
-        f"hf download {MODEL}",
-        f"hf download {CODEC}",
+        f"hf download {MODEL} && ",
+        f"hf download {CODEC} && ",
         "mini",
     ):
         assert word in text
+
+
+def test_the_guide_names_the_size_that_the_program_names() -> None:
+    table = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
+    for model in available()[1:]:
+        size = readable_size(model.bytes_to_download)
+        assert f"| `{model.name}` |" in table
+        (row,) = (row for row in table.splitlines() if row.startswith(f"| `{model.name}` |"))
+        assert f"{size} download with codec and speaker encoder" in row
+        assert f"{size} to download" in model.needs
 
 
 def test_no_network_says_so_and_mini_still_starts() -> None:

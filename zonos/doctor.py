@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import psutil
 import torch
 
+from zonos.commands import pip_install, requirements
 from zonos.devices import DTYPES, cpu_has_bf16
 from zonos.errors import LineError
 from zonos.folders import try_to_write, why_not
@@ -121,10 +122,9 @@ def _versions() -> Iterator[Finding]:
 
 def _packages() -> Iterator[Finding]:
     missing = {name: use for name, use in _PACKAGES.items() if importlib.util.find_spec(name) is None}
+    install = pip_install(*requirements("requirements.txt"))
     for name, use in missing.items():
-        yield Finding(
-            "packages", "fault", f"{name} is missing; it {use}.", "Run: pip install -r requirements.txt"
-        )
+        yield Finding("packages", "fault", f"{name} is missing; it {use}.", f"Run: {install}")
     if not missing:
         yield Finding("packages", "ok", f"{', '.join(_PACKAGES)} are there.")
 
@@ -145,7 +145,7 @@ def _espeak() -> Iterator[Finding]:
             "eSpeak",
             "fault",
             f"{name} has no data for {', '.join(silent)}.",
-            "Run: pip install --force-reinstall espeakng-loader",
+            f"Run: {pip_install('--force-reinstall', 'espeakng-loader')}",
         )
     else:
         yield Finding("eSpeak", "ok", f"{name} with its own data speaks {', '.join(_SANE)}.")

@@ -6,14 +6,20 @@ import io
 import json
 import threading
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from live_server import VOICES, Running, Serve
+from starlette.testclient import TestClient
 from waiting import until
 
 from zonos.audio import read_clip
+from zonos.engine import Engine
+from zonos.errors import CheckpointError
+from zonos.server import Settings, create_app
 
 SHORT = {"max_seconds": 0.3, "voice": "Heart", "seed": 7}
 MIXED: list[Any] = [
@@ -208,3 +214,21 @@ def test_a_voice_of_ones_own(server: Running) -> None:
     assert server.speak("Hi.", voice=voice).json()["error"]["code"] == "unknown_voice"
     assert server.client.delete("/v1/voices/Heart").status_code == 404
     assert not list((server.service.store.voices).iterdir())
+
+
+def test_a_model_that_is_not_there_is_told_once_a_job(tmp_path: Path) -> None:
+    """Case: a page of text about a download, on each of a thousand lines."""
+
+    @contextmanager
+    def lend() -> Iterator[Engine]:
+        raise CheckpointError("The model x cannot be loaded. With a network, run: hf download x")
+        yield
+
+    with TestClient(create_app(lend, Settings(data=tmp_path))) as client:
+        job = client.post("/v1/lines", json=[{"text": "One."}, {"text": "Two."}]).json()["id"]
+        assert "event: end" in client.get(f"/v1/jobs/{job}/events").text
+        told = client.get(f"/v1/jobs/{job}").json()
+    assert told["warnings"] == ["The model x cannot be loaded. With a network, run: hf download x"]
+    assert [(line["code"], line["reason"]) for line in told["lines"]] == [
+        ("model_not_available", "The model is not there; the job's warnings say why.")
+    ] * 2

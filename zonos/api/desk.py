@@ -25,6 +25,7 @@ Lend = Callable[[], AbstractContextManager[Engine]]
 
 WORKERS = 16  # jobs at once; their lines share the engine's slots
 _DAY = 86_400
+_NO_MODEL = "The model is not there; the job's warnings say why."  # once, not on each of a thousand lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +172,16 @@ class Desk:
             with self.lend() as engine:
                 worker.speak(engine)
         except CheckpointError as error:
-            self._broke(ticket, "model_not_available", str(error))
+            self._broke(ticket, "model_not_available", _NO_MODEL, str(error))
         except Exception:
             log.exception("job %s broke off", ticket.job)
             self._broke(ticket, "internal", "The server hit a fault of its own; its log has it.")
         finally:
             self._through(ticket)
 
-    def _broke(self, ticket: Ticket, code: str, reason: str) -> None:
+    def _broke(self, ticket: Ticket, code: str, reason: str, warning: str | None = None) -> None:
         """Lines that nobody speaks any more say so; where even that fails, the next start goes on."""
-        self.jobs.fail_rest(ticket.job, code, reason)
+        self.jobs.fail_rest(ticket.job, code, reason, warning)
 
     def _through(self, ticket: Ticket) -> None:
         with self._lock:

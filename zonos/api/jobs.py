@@ -249,10 +249,15 @@ class Jobs:
                 (job,),
             )
 
-    def fail_rest(self, job: str, code: str, reason: str) -> None:
-        """Everything that is not done has failed."""
+    def fail_rest(self, job: str, code: str, reason: str, warning: str | None = None) -> None:
+        """Everything that is not done has failed, each with the same reason; a warning stands once."""
         with self.store.transaction() as db:
-            db.execute("UPDATE jobs SET revision = revision + 1, state = 'done' WHERE id = ?", (job,))
+            db.execute(
+                """UPDATE jobs SET revision = revision + 1, state = 'done',
+                       warnings = CASE WHEN ?2 IS NULL THEN warnings ELSE json_insert(warnings, '$[#]', ?2) END
+                   WHERE id = ?1""",
+                (job, warning),
+            )
             db.execute(
                 """UPDATE takes SET state = 'failed', code = ?, reason = ?,
                        revision = (SELECT revision FROM jobs WHERE id = takes.job)

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from zonos.commands import hf_download
 from zonos.errors import CheckpointError
 from zonos.hub.download import Hub, RemoteFile
 from zonos.hub.layout import INDEX, Layout, PartNames, dac_names, read_layout, speaker_names
@@ -192,16 +193,19 @@ class Search:
 
     def failure(self, reason: str) -> str:
         """Why the checkpoint cannot be used and what to do, for people."""
-        gaps = self.gaps(fatal=True)
+        gaps = self.gaps()
         lacking = " ".join(text for place in gaps for text in self.problems(place))
-        words = [f"The model {self.name} cannot be loaded. {lacking}", reason]
-        repositories = sorted({place.repository for place in gaps if place.repository})
-        if repositories:
-            commands = " and ".join(f"`hf download {repository}`" for repository in repositories)
-            words.append(f"With a network, run {commands}, or start again to fetch what is missing.")
+        words = [f"The model {self.name} cannot be loaded. {lacking}"]
+        if len(gaps) > 1 and all(place.n_bytes for place in gaps):
+            words.append(f"That is {readable_size(sum(place.n_bytes for place in gaps))} in all.")
+        words.append(reason)
         if self.model in gaps and not self.model.repository:
             words.append(f"Put the files into {self.model.folder}.")
         words.append("The model mini needs no download.")
+        repositories = list(dict.fromkeys(place.repository for place in gaps if place.repository))
+        if repositories:  # at the end, where no full stop can be taken for a part of it
+            commands = " && ".join(map(hf_download, repositories))
+            words.append(f"With a network, start again and it is fetched, or run: {commands}")
         return " ".join(word for word in words if word)
 
 

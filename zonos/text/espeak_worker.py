@@ -22,7 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-INSTALL = "Run: pip install --force-reinstall espeakng-loader phonemizer"
+from zonos.commands import pip_install
+
 OLDEST_VERSION = (1, 52, 0)
 _LONGEST_DATA_PATH = 140  # eSpeak copies the path into a buffer of 160 bytes and adds file names
 
@@ -36,13 +37,17 @@ class Refused(Exception):
         self.reason = reason
 
 
+def _install() -> str:
+    return f"Run: {pip_install('--force-reinstall', 'espeakng-loader', 'phonemizer')}"
+
+
 @cache
 def _use_bundled_library() -> None:
     try:
         import espeakng_loader
         from phonemizer.backend.espeak.wrapper import EspeakWrapper
     except ImportError as error:
-        raise Refused("no_espeak", f"The speech text library is missing ({error}). {INSTALL}") from error
+        raise Refused("no_espeak", f"The speech text library is missing ({error}). {_install()}") from error
     EspeakWrapper.set_library(espeakng_loader.get_library_path())
     EspeakWrapper.set_data_path(short_path(Path(espeakng_loader.get_data_path())))
 
@@ -78,7 +83,9 @@ def _backend(language: str, marks: str) -> Any:
             logger=quiet,
         )
     except (RuntimeError, OSError) as error:
-        raise Refused("no_espeak", f"eSpeak NG could not start for {language}: {error}. {INSTALL}") from error
+        raise Refused(
+            "no_espeak", f"eSpeak NG could not start for {language}: {error}. {_install()}"
+        ) from error
     check_version(tuple(backend.version()))
     return backend
 
@@ -91,7 +98,7 @@ def check_version(version: tuple[int, ...]) -> None:
     """
     if version < OLDEST_VERSION:
         have, need = (".".join(map(str, numbers)) for numbers in (version, OLDEST_VERSION))
-        raise Refused("old_espeak", f"eSpeak NG {have} is too old, {need} is needed. {INSTALL}")
+        raise Refused("old_espeak", f"eSpeak NG {have} is too old, {need} is needed. {_install()}")
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:

@@ -12,9 +12,9 @@ import unicodedata
 from functools import cache
 from typing import Any
 
+from zonos.commands import pip_install, requirements
 from zonos.errors import LineError
 
-_INSTALL = "Run: pip install -r requirements-ja.txt (SudachiPy, its core dictionary and kanjize)."
 _DICTIONARIES = ("full", "core", "small")
 _SYMBOL_READING = "キゴウ"  # "symbol": what the dictionary says for blanks, brackets and unknown marks
 _GROUPED = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])")
@@ -98,6 +98,7 @@ def _dictionary(factory: Any) -> Any:
 
 
 def _missing(error: Exception | None) -> LineError:
-    return LineError(
-        "missing_japanese", f"Japanese lines need an extra that is not installed ({error}). {_INSTALL}"
-    )
+    needed = "SudachiPy, its core dictionary and kanjize"
+    command = pip_install(*requirements("requirements-ja.txt"))
+    reason = f"Japanese lines need {needed}, which are not all installed ({error}). Run: {command}"
+    return LineError("missing_japanese", reason)
