@@ -14,8 +14,11 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from ui import library, sample
 from ui.beside import BesideApi
 from ui.engines import Engines
+from ui.guests import ShelfGuests, api_key
+from ui.store import Store
 from zonos.engine import Engine
 from zonos.voices import SAMPLE_VOICES
 
@@ -61,3 +64,31 @@ def test_switched_off(tmp_path: Path, engines: Engines, monkeypatch: pytest.Monk
     beside = BesideApi(tmp_path / "api", SAMPLE_VOICES, engines)
     with TestClient(Starlette(routes=[beside, Route("/{rest:path}", page)])) as client:
         assert client.get("/v1/models").text == "the page"
+
+
+def test_voices_of_the_page_are_there_for_whoever_has_their_key(tmp_path: Path, engines: Engines) -> None:
+    store = Store(tmp_path / "data")
+    mine, other = sample.first_project(store), sample.first_project(store)
+    for project, name in ((mine, "Aunt"), (other, "Uncle")):
+        clip = library.Clip(SAMPLE_VOICES / "Alto.wav", "clip.wav", {})
+        library.add(store, project.shelf, name, [clip], consent=True)
+    beside = BesideApi(tmp_path / "api", SAMPLE_VOICES, engines, ShelfGuests(store))
+    with TestClient(Starlette(routes=[beside])) as client:
+
+        def names(key: str) -> list[str]:
+            listed = client.get("/v1/audio/voices", headers={"authorization": f"Bearer {key}"}).json()
+            return [voice["name"] for voice in listed["voices"]]
+
+        def spoken(key: str) -> int:
+            body = {"model": "mini", "input": "Good morning.", "voice": "aunt", "response_format": "wav"}
+            headers = {"authorization": f"Bearer {key}"}
+            return client.post("/v1/audio/speech", json=body, headers=headers).status_code
+
+        everybody = ["Alto", "Heart", "Male", "Young"]
+        assert names(api_key(mine.shelf)) == ["Aunt", *everybody]
+        assert names(api_key(other.shelf)) == ["Uncle", *everybody]
+        for stranger in ("", "sk-anything", "studio-", "studio-" + "0" * 40, mine.token, mine.shelf):
+            assert names(stranger) == everybody
+        assert (spoken(api_key(mine.shelf)), spoken(api_key(other.shelf)), spoken("")) == (200, 400, 400)
+    beside.close()
+    store.close()

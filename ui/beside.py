@@ -23,6 +23,8 @@ from zonos.api_paths import is_api
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from zonos.api.guests import Guests
+
 log = logging.getLogger(__name__)
 
 SWITCH = "ZONOS_API"
@@ -36,11 +38,20 @@ class BesideApi(BaseRoute):
         folder: of its jobs and uploaded voices.
         voices: folder of voices that every client may use.
         engines: lends the engine that the page uses.
+        guests: people of the page, who have voices of their own.
         alone: no other studio works in the data folder; the API's jobs have one server.
     """
 
-    def __init__(self, folder: Path, voices: Path, engines: Engines, *, alone: bool = True) -> None:
-        self._folder, self._voices, self._engines = folder, voices, engines
+    def __init__(
+        self,
+        folder: Path,
+        voices: Path,
+        engines: Engines,
+        guests: Guests | None = None,
+        *,
+        alone: bool = True,
+    ) -> None:
+        self._folder, self._voices, self._engines, self._guests = folder, voices, engines, guests
         self._lock = threading.Lock()
         self._api: FastAPI | None = None
         # A lent GPU belongs to one call of the page; ``ZONOS_API=0`` switches the API off elsewhere.
@@ -72,7 +83,7 @@ class BesideApi(BaseRoute):
             if self._api is None:
                 from zonos.api import Settings, create_app
 
-                settings = Settings(data=self._folder, voices=(self._voices,))
+                settings = Settings(data=self._folder, voices=(self._voices,), guests=self._guests)
                 self._api = create_app(self._lend, settings)
                 self._api.state.service.start()
             return self._api

@@ -14,6 +14,7 @@ from ui.api import Api
 from ui.beside import BesideApi
 from ui.cleanup import clean
 from ui.engines import Engines, load_engine
+from ui.guests import ShelfGuests
 from ui.limits import Limits
 from ui.runs import Runs
 from ui.store import StorageError, Store, data_folder
@@ -55,7 +56,7 @@ class Studio:
             clean(store)
         else:
             print(f"Another studio works in {store.folder} already; ZONOS_DATA names another folder.")
-        beside = BesideApi(store.folder / "api", SAMPLE_VOICES, engines, alone=alone)
+        beside = BesideApi(store.folder / "api", SAMPLE_VOICES, engines, ShelfGuests(store), alone=alone)
         return cls(store, engines, runs, Api(store, runs, limits), limits, beside)
 
     def close(self) -> None:

@@ -7,11 +7,15 @@ from typing import Any
 
 import gradio as gr
 
-from ui import library, uploads
+from ui import library, projects, uploads
+from ui.guests import api_key
 from ui.store import Store
 from ui.table import REFRESH
 from ui.words_for_faults import in_words
 
+PROGRAMS = """The HTTP API at this address (`/v1/audio/speech`, `/v1/audio/voices`, jobs) knows your voices by
+name when it is asked with your key: `api_key` of the `openai` client, or the header `Authorization: Bearer …`.
+Whoever has the key can speak with your voices; without it nobody sees them."""
 TEMPLATE = '<div class="st-mount"></div>'
 LOADER = "window.studioReady.then((studio) => studio.showVoices(element.querySelector('.st-mount')));"
 
@@ -37,6 +41,19 @@ def create(store: Store, token: gr.BrowserState) -> None:
             )
             add = gr.Button("Add", variant="primary", size="md", elem_id="studio-voice-add")
             said = gr.Markdown(elem_id="studio-voice-said")
+
+    with gr.Accordion("Use these voices from a program", open=False):
+        gr.Markdown(PROGRAMS)
+        with gr.Row():
+            show = gr.Button("Show the key", size="md", elem_id="studio-key-show")
+            key = gr.Textbox(label="Key", interactive=False, buttons=["copy"], elem_id="studio-key")
+
+    @in_words
+    def key_of(value: str) -> str:
+        with store.transaction() as db:
+            return api_key(projects.get(db, value).shelf)
+
+    show.click(key_of, token, key, show_progress="hidden")
 
     @in_words
     def take(value: str, path: str | None, wanted: str, may: bool) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from anyio import to_thread
 from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -53,7 +54,7 @@ class Guard:
         headers = Headers(scope=scope)
         try:
             self._check_origin(headers)
-            scope[_CLIENT] = self._client(scope, headers)
+            scope[_CLIENT] = await self._guest(headers) or self._client(scope, headers)
             most = self._most_bytes(headers)
             _check_length(headers, most)
         except ApiError as error:
@@ -70,6 +71,13 @@ class Guard:
             return
         sentence = "Scripts of other web pages may not call this server; --cors-origin allows one."
         raise ApiError(403, "origin_not_allowed", sentence)
+
+    async def _guest(self, headers: Headers) -> Client | None:
+        key = _bearer(headers.get("authorization", ""))
+        if self.settings.guests is None or not key:
+            return None
+        owner = await to_thread.run_sync(self.settings.guests.owner, key)
+        return Client(owner, owner) if owner else None
 
     def _client(self, scope: Scope, headers: Headers) -> Client:
         if not self._keys:
@@ -101,13 +109,19 @@ def _digest(key: str) -> bytes:
 
 def _named(keys: Mapping[str, bytes], authorization: str) -> str | None:
     """The key's name; every key is compared, in constant time."""
-    scheme, _, given = authorization.partition(" ")
-    digest = _digest(given.strip())
+    key_given = _bearer(authorization)
+    digest = _digest(key_given)
     found = None
     for name, key in keys.items():
         if hmac.compare_digest(digest, key):
             found = name
-    return found if scheme.lower() == "bearer" else None
+    return found if key_given else None
+
+
+def _bearer(authorization: str) -> str:
+    """The key that a header holds; empty for none, or for one of another scheme."""
+    scheme, _, given = authorization.partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else ""
 
 
 def _check_length(headers: Headers, most: int) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from zonos.api.guests import Guests
+
 MEBIBYTE = 2**20
 
 
@@ -18,6 +20,8 @@ class Settings:
         voices: folders of voices that every client may use.
         aliases: other names of voices, for clients that send fixed ones (``alloy`` -> ``Heart``).
         keys: API key by client name; empty lets everybody in.
+        guests: clients that another program on this engine knows, with voices of their own there; their
+            keys are good beside ``keys``.
         origins: web pages (``https://host``) whose scripts may call; none by default.
         characters: most characters of one speech request and of one line of a job.
         body_bytes: largest JSON body.
@@ -36,6 +40,7 @@ class Settings:
     voices: tuple[Path, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
+    guests: Guests | None = None
     origins: tuple[str, ...] = ()
     characters: int = 4096
     body_bytes: int = 8 * MEBIBYTE

@@ -76,22 +76,26 @@ class Voices:
             rows = db.execute(
                 "SELECT * FROM voices WHERE owner = ? ORDER BY created DESC, id", (owner,)
             ).fetchall()
+        own = [_info(row) for row in rows]
+        own += [VoiceInfo(id=name, name=name, shared=False) for name in self._brought(owner)]
+        known = {_key(voice.name) for voice in own}
         shared = [VoiceInfo(id=name, name=name, shared=True) for name in self.shared.names()]
-        return VoiceList(voices=[*(_info(row) for row in rows), *shared])
+        return VoiceList(voices=[*own, *(voice for voice in shared if _key(voice.name) not in known)])
 
     def names(self, owner: str) -> list[str]:
         """For a sentence."""
         return [voice.name for voice in self.listed(owner).voices]
 
     def find(self, owner: str, name: str) -> list[Path] | None:
-        """Clips of a client's own voice, by id or name."""
+        """Clips of a client's own voice, by id or name; a guest's also from where it comes from."""
         with self.store.transaction() as db:
             row = db.execute(
                 "SELECT id, clips FROM voices WHERE owner = ? AND (id = ? OR key = ?)",
                 (owner, name, _key(name)),
             ).fetchone()
         if row is None:
-            return None
+            guests = self.settings.guests
+            return guests.clips(owner, name) if guests else None
         return [self.store.voices / row["id"] / clip["file"] for clip in json.loads(row["clips"])]
 
     def add(self, owner: str, name: str, uploads: Sequence[Upload]) -> VoiceInfo:
@@ -129,6 +133,9 @@ class Voices:
         if not found:
             raise ApiError(404, "unknown_voice", f"You have no voice {voice!r}; GET /v1/audio/voices lists.")
         self.store.remove_folder(self.store.voices / voice)
+
+    def _brought(self, owner: str) -> list[str]:
+        return self.settings.guests.names(owner) if self.settings.guests else []
 
     def _insert(self, voice: str, owner: str, name: str, clips: Sequence[Mapping[str, Any]]) -> VoiceInfo:
         with self.store.transaction() as db:
