@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -25,10 +23,9 @@ from typing import Any
 import httpx
 
 from benchmarks.report import arguments, show
+from benchmarks.server_process import server_process
 from benchmarks.work import sample_voices
 
-ROOT = Path(__file__).parents[1]
-SERVE = "import sys; from zonos.server import main; sys.exit(main(sys.argv[1:]))"
 BYTES_PER_SECOND = 2 * 24_000  # of response_format pcm
 WARM_UP = 3
 SENTENCES = (
@@ -234,24 +231,11 @@ def _server(args: argparse.Namespace) -> Iterator[tuple[str, subprocess.Popen[st
         yield args.url, None
         return
     with tempfile.TemporaryDirectory() as data:
-        options = ["--port", "0", "--model", args.model, "--slots", str(args.slots), "--data", data]
+        options = ["--model", args.model, "--slots", str(args.slots), "--data", data]
         options += ["--voices", str(sample_voices()), "--max-client-requests", "64"]
         options += ["--device", args.device] if args.device else []
-        process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, *options],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            first = process.stdout.readline() if process.stdout else ""
-            if not first:
-                raise SystemExit("The server did not start; what it said stands above.")
-            yield first.split()[-1], process
-        finally:
-            process.terminate()
-            process.wait()
+        with server_process(*options) as started:
+            yield started
 
 
 def _resident(process: subprocess.Popen[str] | None) -> int | None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from engines import VOICES, engine, finals, mini
+from failing import run_out_of_memory
 
 from zonos.engine import Engine
 from zonos.events import Accepted, AudioChunk, Cancelled, Done, Event, Failed, Started
@@ -201,16 +202,7 @@ def test_out_of_memory_in_mid_run_loses_nothing(
     alone: list[bytes], monkeypatch: pytest.MonkeyPatch, fails_at: int
 ) -> None:
     """The pool is halved, what ran is decoded again, and everybody gets the same audio."""
-    from zonos import runner
-
-    original, calls = runner.decode_step, iter(range(10**9))
-
-    def failing(*arguments: Any) -> None:
-        if next(calls) == fails_at:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        original(*arguments)
-
-    monkeypatch.setattr(runner, "decode_step", failing)
+    run_out_of_memory(monkeypatch, fails_at)
     with engine(slots=8) as running:
         found = finals(running.submit(eight()))
         assert running.loop.slots == 4

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from engines import VOICES, finals
+from failing import run_out_of_memory
 from hybrid_tiny import hybrid_config
 from safetensors.torch import load_file, save_file
 
@@ -131,16 +132,7 @@ def test_hybrid_line_whose_numbers_break_fails_alone(
 def test_out_of_memory_rebuilds_the_states(
     load: Callable[..., Engine], alone: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from zonos import runner
-
-    original, calls = runner.decode_step, iter(range(10**9))
-
-    def failing(*arguments: Any) -> None:
-        if next(calls) == 12:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        original(*arguments)
-
-    monkeypatch.setattr(runner, "decode_step", failing)
+    run_out_of_memory(monkeypatch, 12)
     with load(slots=5) as engine:
         found = finals(engine.submit(five()))
         assert engine.loop.slots == 2

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -15,24 +12,13 @@ from live_server import VOICES, Serve
 from test_jobs import SHORT
 from waiting import until
 
+from benchmarks.server_process import server_process
 from zonos.api.store import Store, StoreError
-
-ROOT = Path(__file__).parents[2]
-SERVE = "import sys; from zonos.server import main; sys.exit(main(sys.argv[1:]))"
 
 
 def test_sigterm_drains_and_the_next_start_goes_on(serve: Serve, tmp_path: Path) -> None:
-    options = ["--port", "0", "--slots", "2", "--data", str(tmp_path / "server"), "--voices", str(VOICES)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, *options],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        url = process.stdout.readline().split()[-1]
+    options = ["--slots", "2", "--data", str(tmp_path / "server"), "--voices", str(VOICES)]
+    with server_process(*options) as (url, process):
         with httpx.Client(base_url=url, timeout=120) as client:
             # Two slots: before the first sound of the speech at most four of these can be through.
             lines = [{"text": "We left the harbour.", "max_seconds": 0.5, "seed": n} for n in range(6)]
@@ -44,8 +30,6 @@ def test_sigterm_drains_and_the_next_start_goes_on(serve: Serve, tmp_path: Path)
                 process.send_signal(signal.SIGTERM)
                 heard += b"".join(pieces)  # raises where the end is missing
         assert process.wait(60) == 0
-    finally:
-        process.kill()
     store = Store(tmp_path / "server")
     with store.transaction() as db:
         left = db.execute("SELECT state FROM takes WHERE state != 'done'").fetchall()
