@@ -20,6 +20,7 @@ from ui.engines import Engines
 from ui.http import TOKEN_HEADER
 from ui.limits import Limits
 from ui.runs import Runs
+from ui.script_file import KINDS
 
 
 class Visitor(Bench):
@@ -210,6 +211,45 @@ def test_every_kind_of_script_comes_in_as_it_went_out(visitor: Visitor, kind: st
         assert (fields[1]["language"], fields[1]["speaking_rate"]) == ("de", 12.5)
     if kind in ("srt", "vtt"):
         assert answer["rows"][0]["slot"][0] == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_script_is_saved_in_every_kind_and_reads_back(visitor: Visitor, kind: str) -> None:
+    visitor.http.post("/studio/project", json={"name": "A/B “ü”"})
+    first, second, *rest = visitor.ids()
+    visitor.edit({"op": "delete", "ids": rest})
+    visitor.give_take(first, seconds=2.5)
+    answer = visitor.http.get(f"/studio/script/{visitor.token}.{kind}")
+    assert answer.headers["content-disposition"].endswith(f"A%20B%20%E2%80%9C%C3%BC%E2%80%9D.{kind}")
+    files = {"script": (f"script.{kind}", answer.content, "application/octet-stream")}
+    rows = visitor.http.post("/studio/script", files=files).json()["rows"]
+    kept = [
+        {name: visitor.line(line_id).get(name) for name in ("text", "voice")} for line_id in (first, second)
+    ]
+    if kind in ("txt", "srt", "vtt"):
+        assert [row["fields"]["text"] for row in rows] == [line["text"] for line in kept]
+    else:
+        assert [{name: row["fields"].get(name) for name in ("text", "voice")} for row in rows] == kept
+    if kind in ("srt", "vtt"):
+        assert rows[0]["slot"] == [0, 2.5]
+        assert rows[1]["slot"][0] == 2.5
+
+
+def test_a_script_of_no_known_kind_is_not_saved(visitor: Visitor) -> None:
+    answer = visitor.http.get(f"/studio/script/{visitor.token}.exe")
+    assert answer.status_code == 404
+    assert "csv, tsv, xlsx" in answer.json()["error"]
+    assert visitor.http.get("/studio/script/nobody.csv").status_code == 404
+
+
+def test_unknown_voices_are_named_with_their_column(visitor: Visitor) -> None:
+    content = b"Voice;TEXT;Prefix audio;Language\nNobody;One.;;klingon\nheart;Two.;Ghost;en\n"
+    rows = visitor.http.post("/studio/script", files={"script": ("x.csv", content, "text/csv")}).json()[
+        "rows"
+    ]
+    assert rows[0]["missing"] == [{"name": "Nobody", "column": "Voice"}]
+    assert rows[0]["problems"][0]["column"] == "Language"
+    assert rows[1]["missing"] == [{"name": "Ghost", "column": "Prefix audio"}]
 
 
 def test_a_script_that_cannot_be_read_is_said(visitor: Visitor) -> None:

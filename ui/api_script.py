@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
@@ -14,9 +15,11 @@ from starlette.routing import BaseRoute, Route
 from ui import checks, edits, library, lines, projects
 from ui.http import Form, Problem, check_length, json_of, said, token_of
 from ui.limits import Limits
+from ui.script_file import KINDS, script_file
 from ui.store import Store
 from zonos.line import Line
-from zonos.script.rows import field_of
+from zonos.names import file_name
+from zonos.script.rows import Row, field_of
 
 
 class CheckBody(Form):
@@ -38,6 +41,7 @@ class ScriptApi:
             Route("/studio/check", said(self.check), methods=["POST"]),
             Route("/studio/voicing", said(self.voicing)),
             Route("/studio/script", said(self.script), methods=["POST"]),
+            Route("/studio/script/{token}.{kind}", said(self.save)),
         ]
 
     async def check(self, request: Request) -> Response:
@@ -82,6 +86,22 @@ class ScriptApi:
                 name, content = given.filename or "script", await given.read()
         return JSONResponse(await run_in_threadpool(self._preview, token, name, content))
 
+    async def save(self, request: Request) -> Response:
+        """The script without audio, in any kind of file that can be imported again."""
+        token, kind = request.path_params["token"], request.path_params["kind"]
+
+        def work() -> tuple[str, bytes]:
+            with self.store.transaction() as db:
+                project = projects.get(db, token)
+                return project.name, script_file(db, project, kind)
+
+        if kind not in KINDS:
+            raise Problem(404, f"A script can be saved as {', '.join(KINDS)}.")
+        name, content = await run_in_threadpool(work)
+        file = file_name(name, set(), suffix=f".{kind}", fallback="script")
+        headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(file, safe='')}"}
+        return Response(content, media_type="application/octet-stream", headers=headers)
+
     def _preview(self, token: str, name: str, content: bytes) -> dict[str, Any]:
         from zonos.script import read_script
 
@@ -97,20 +117,21 @@ class ScriptApi:
                 line, refused = edits.checked(Line(text=""), _fields(row.line))
                 columns = {field_of(header): header for header in row.raw}
                 problems += [{"column": columns.get(f, f), "message": reason} for f, reason in refused]
-                if missing := _missing(line, known, columns):
-                    shown["missing"] = missing
                 shown["fields"] = lines.stored(line)
+            if missing := _missing(row, known):
+                shown["missing"] = missing
             if row.start is not None:
                 shown["slot"] = [row.start, row.end]
             rows.append(shown | {"problems": problems})
         return {"rows": rows, "warnings": list(script.warnings), "columns": list(script.columns)}
 
 
-def _missing(line: Line, known: set[str], columns: dict[str | None, str]) -> list[dict[str, str]]:
+def _missing(row: Row, known: set[str]) -> list[dict[str, str]]:
     """Cells that name a voice which is not on the shelf; it may come later, so that the row is not bad."""
-    settings = {"voice": line.voice, "prefix_audio": line.prefix_audio}
-    wanted = {setting: name for setting, name in settings.items() if name and name.casefold() not in known}
-    return [{"name": name, "column": columns.get(setting, setting)} for setting, name in wanted.items()]
+    voices = [name for name in row.names if name.setting in ("voice", "prefix_audio")]
+    return [
+        {"name": name.value, "column": name.column} for name in voices if name.value.casefold() not in known
+    ]
 
 
 def _fields(line: Line) -> dict[str, Any]:

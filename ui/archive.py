@@ -21,9 +21,9 @@ from ui.projects import Project, Settings
 from ui.recipes import Recipes
 from ui.store import Store
 from ui.voice_archive import ArchivedVoice, ArchiveError, Part, pack_voice, take_voice, unpack
-from ui.wording import counted
 from zonos.errors import LineError
 from zonos.line import Line
+from zonos.words import count
 
 KIND: Literal["zonos-studio-project"] = "zonos-studio-project"
 CONTENT = "project.json"
@@ -180,7 +180,7 @@ def _checked(archive: zipfile.ZipFile, limits: Limits) -> ArchivedProject:
         raise ArchiveError(f"This project is damaged ({where}: {first['msg']}).") from error
     if len(content.lines) > limits.rows:
         raise ArchiveError(
-            f"This project has {counted(len(content.lines), 'row')}; at most {limits.rows} may be here."
+            f"This project has {count(len(content.lines), 'row')}; at most {limits.rows} may be here."
         )
     return content
 

@@ -10,9 +10,9 @@ import gradio as gr
 
 from ui.engines import Engines
 from ui.limits import Limits
-from ui.wording import counted
 from zonos.errors import CheckpointError, LineError
 from zonos.voices import SAMPLE_VOICES, VoiceFolder
+from zonos.words import count
 
 FILES_KEPT = 64  # Gradio copies a file before it is written again
 
@@ -33,7 +33,7 @@ def create(engines: Engines, limits: Limits) -> None:
 
     def speak(text: str, voice: str, language: str, emotion: str, seed: float | None) -> str:
         if len(text) > limits.characters:
-            length = counted(len(text), "character")
+            length = count(len(text), "character")
             raise gr.Error(f"The text has {length}; at most {limits.characters} may be here.")
         path = Path(folder.name) / f"{next(numbers) % FILES_KEPT}.wav"
         path.write_bytes(_speak(engines, text, voice, language, emotion, seed))

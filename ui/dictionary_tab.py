@@ -11,10 +11,10 @@ from ui import projects, recipes, words
 from ui.checks import look
 from ui.store import Store
 from ui.table import REFRESH
-from ui.wording import counted
 from ui.words_for_faults import in_words
 from zonos.line import Line
 from zonos.text.dictionary import Dictionary, Entry
+from zonos.words import count
 
 HEADERS = ["Word", "Say it as", "Language", "Match case"]
 HOW = """A word and how to say it: a spelling (`Siobhan` → `Shivawn`), phonemes in double brackets
@@ -54,8 +54,8 @@ def create(store: Store, token: gr.BrowserState) -> gr.Dataframe:
             project = projects.get(db, value)
             words.write(db, value, found)
             changed = recipes.refresh(db, project, projects.bump_about(db, value))
-        lines = counted(changed, "line is", "lines are")
-        return cells(found), f"Saved {counted(len(found), 'word')}. {lines} said otherwise now."
+        lines = f"{count(changed, 'line')} {'is' if changed == 1 else 'are'}"
+        return cells(found), f"Saved {count(len(found), 'word')}. {lines} said otherwise now."
 
     @in_words
     def try_out(text: str, code: str, rows: list[list[Any]]) -> str:

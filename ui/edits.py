@@ -15,10 +15,10 @@ from ui import lines, takes
 from ui.limits import Limits
 from ui.projects import Project, bump
 from ui.recipes import Recipes
-from ui.wording import counted
 from zonos.errors import LineError
 from zonos.line import Line, explain
 from zonos.text.languages import resolve_language
+from zonos.words import count
 
 LineId = Annotated[str, Field(pattern=r"^[a-z0-9]{6,24}$")]
 TakeId = Annotated[str, Field(pattern=r"^[a-f0-9]{16,40}$")]
@@ -180,7 +180,7 @@ class _Desk:
             return []  # the page asks again after a broken connection
         if lines.count(self.db, self.token) >= self.limits.rows:
             raise Refused(
-                f"A project holds at most {counted(self.limits.rows, 'row')} here; start another project.",
+                f"A project holds at most {count(self.limits.rows, 'row')} here; start another project.",
                 edit.id,
             )
         line, refused = self._checked(Line(text=""), edit.fields)
@@ -262,7 +262,7 @@ class _Desk:
     def _checked(self, line: Line, fields: dict[str, Any]) -> tuple[Line, list[tuple[str, str]]]:
         most = self.limits.characters
         if isinstance(fields.get("text"), str) and len(fields["text"]) > most:
-            sentence = f"A line holds at most {counted(most, 'character')} here; split it."
+            sentence = f"A line holds at most {count(most, 'character')} here; split it."
             rest = {name: value for name, value in fields.items() if name != "text"}
             kept, refused = checked(line, rest)
             return kept, [("text", sentence), *refused]

@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ui import lines, takes
 from ui.projects import Project
-from ui.wording import counted
 from zonos.line import Emotion, Line
 from zonos.names import DEFAULT_TEMPLATE, check_template, file_name, fill
+from zonos.words import count
 
 Format = Literal["wav", "wav24", "wav32f", "flac", "mp3", "ogg"]
 
@@ -107,7 +107,7 @@ def plan(db: sqlite3.Connection, project: Project, options: Options) -> Plan:
 def _said(one: str, many: str, numbers: list[int]) -> list[str]:
     if len(numbers) < 2:
         return [f"Line {number} {one}." for number in numbers]
-    return [f"{counted(len(numbers), 'line')} {many}: {', '.join(map(str, numbers))}."]
+    return [f"{count(len(numbers), 'line')} {many}: {', '.join(map(str, numbers))}."]
 
 
 def _start(before: Item | None, row: lines.Row, options: Options) -> float:

@@ -10,17 +10,26 @@ from pydantic import ValidationError
 
 from ui import export, projects
 from ui.export_plan import Options, Plan, plan
+from ui.script_file import KINDS
 from ui.store import Store
-from ui.wording import counted
 from ui.words_for_faults import in_words
 from zonos.audio.write import FORMATS
 from zonos.names import DEFAULT_TEMPLATE, FIELDS
+from zonos.words import count
 
 DOWNLOAD = """async (token, made) => {
   if (!made) return;
   const studio = await window.studioReady;
   const link = document.createElement('a');
   link.href = studio.address(`studio/export/${encodeURIComponent(token)}/${made}.zip`);
+  link.download = '';
+  link.click();
+}"""
+SAVE = """async (token, kind) => {
+  const studio = await window.studioReady;
+  await studio.flush();
+  const link = document.createElement('a');
+  link.href = studio.address(`studio/script/${encodeURIComponent(token)}.${kind}`);
   link.download = '';
   link.click();
 }"""
@@ -69,6 +78,12 @@ def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
         look = gr.Button("Look again", size="md", elem_id="studio-export-look")
         make = gr.Button("Make the zip", variant="primary", size="md", elem_id="studio-export-make")
         said = gr.Markdown(elem_id="studio-export-said")
+    with gr.Accordion("The script alone, to go on elsewhere or to import again", open=False), gr.Row():
+        script_kind = gr.Dropdown(
+            list(KINDS), value="csv", label="Kind of file", elem_id="studio-script-kind"
+        )
+        save = gr.Button("Save the script", size="md", elem_id="studio-script-save")
+    save.click(None, [token, script_kind], None, js=SAVE)
     made = gr.Textbox(visible=False)
     controls: list[Any] = [parts, kind, template, ticked, gap, voice_gap, level, loudness]
     inputs = [token, *controls]
@@ -90,7 +105,7 @@ def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
         except ValidationError as error:
             return "", _words(error), ""
         path, found = export.write(store, value, options)
-        return Path(path).stem, _list(found, options), f"The zip holds {counted(len(found.items), 'line')}."
+        return Path(path).stem, _list(found, options), f"The zip holds {count(len(found.items), 'line')}."
 
     quiet: dict[str, Any] = {"show_progress": "hidden"}
     gr.on(
@@ -127,7 +142,7 @@ def _list(found: Plan, options: Options) -> str:
     names = export.names(found, options) if options.files else []
     more = len(found.items) - len(names)
     rest = [f"… and {more} more"] if names and more > 0 else []
-    return "\n".join([f"{counted(len(found.items), 'line')}.", *names, *rest, *found.notes])
+    return "\n".join([f"{count(len(found.items), 'line')}.", *names, *rest, *found.notes])
 
 
 def _words(error: ValidationError) -> str:

@@ -22,11 +22,11 @@ from ui.keep import keep_take
 from ui.limits import Limits
 from ui.projects import Project
 from ui.store import StorageError, Store, disk_words
-from ui.wording import counted
 from zonos import events
 from zonos.errors import CheckpointError
 from zonos.line import Line
 from zonos.text.dictionary import Dictionary
+from zonos.words import count
 
 Which = Literal["pending", "ticked", "failed", "these"]
 
@@ -105,8 +105,8 @@ class Runs:
         work = (project, spellings, desk, running)
         threading.Thread(target=self._speak, args=work, name=name, daemon=True).start()
         skipped = len(free) - len(ready)
-        return f"{counted(len(ready), 'line')} on the way." + (
-            f" {counted(skipped, 'line')} without text left out." if skipped else ""
+        return f"{count(len(ready), 'line')} on the way." + (
+            f" {count(skipped, 'line')} without text left out." if skipped else ""
         )
 
     def ahead(self, token: str, which: Which) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class Runs:
         """Stop runs that go on now (some rows, or all); finished takes are kept."""
         stopped = self._desk(token).stop(None if ids is None else set(ids))
         return (
-            f"Stopped {counted(stopped, 'line')}. What was finished is kept."
+            f"Stopped {count(stopped, 'line')}. What was finished is kept."
             if stopped
             else "Nothing is running."
         )
@@ -147,7 +147,7 @@ class Runs:
         if not ready:
             return "These lines have no text yet."
         if self._desk(token).waiting() + len(ready) > self.limits.queued:
-            most = counted(self.limits.queued, "line")
+            most = count(self.limits.queued, "line")
             return f"At most {most} may wait here at once; generate fewer at a time."
         return None
 
