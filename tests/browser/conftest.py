@@ -27,6 +27,10 @@ FLAGS = [
     "--disable-sync",
     "--autoplay-policy=no-user-gesture-required",
     "--mute-audio",
+    # A microphone without asking, in which the sample voice Male speaks.
+    "--use-fake-ui-for-media-stream",
+    "--use-fake-device-for-media-stream",
+    f"--use-file-for-fake-audio-capture={ROOT / 'examples' / 'voices' / 'Male.wav'}",
 ]
 START_SECONDS = 60
 

@@ -10,6 +10,9 @@ import pytest
 from playwright.sync_api import expect
 from studio_page import menu, project, reload, row, rows, saved, text
 
+from zonos.line import Emotion, Line
+from zonos.script import read_script, write_script
+
 pytestmark = pytest.mark.browser
 
 LOOK_MS = 60_000  # the first look at a line imports what the model needs
@@ -23,6 +26,13 @@ def paste(page: Any, number: int, words: str) -> None:
         " field.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })); }",
         words,
     )
+
+
+def choose_script(page: Any, path: Path) -> None:
+    """Pick a file to import."""
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Import a script").click()
+    chooser.value.set_files(path)
 
 
 def test_range_and_bulk_change_in_one_step_to_undo(visit: Callable[..., Any]) -> None:
@@ -145,9 +155,7 @@ def test_a_script_file_takes_the_place_of_the_lines(
 ) -> None:
     page = visit()
     (tmp_path / name).write_text(content, encoding="utf-8")
-    with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Import a script").click()
-    chooser.value.set_files(tmp_path / name)
+    choose_script(page, tmp_path / name)
     dialog = page.locator(".st-import")
     dialog.get_by_text("instead of the lines that are there").click()
     dialog.get_by_role("button", name="Add these lines").click()
@@ -162,12 +170,39 @@ def test_a_script_file_takes_the_place_of_the_lines(
         )
 
 
+@pytest.mark.parametrize("kind", ["tsv", "xlsx", "vtt"])
+def test_a_script_goes_out_as_it_came_in(visit: Callable[..., Any], tmp_path: Path, kind: str) -> None:
+    lines = [
+        Line(text="=1+1; “Größe”, مرحبا", voice="Alto", emotion=Emotion(fear=0.5), seed=7),
+        Line(text="Second.", language="de", voice="Nobody", speaking_rate=12.5),
+    ]
+    plain = kind == "vtt"
+    times = [(1.0, 2.5), (4.0, 6.25)] if plain else None
+    (tmp_path / f"in.{kind}").write_bytes(write_script(lines, kind, times=times))
+    page = visit()
+    choose_script(page, tmp_path / f"in.{kind}")
+    dialog = page.locator(".st-import")
+    dialog.get_by_text("instead of the lines that are there").click()
+    dialog.get_by_role("button", name="Add these lines").click()
+    expect(rows(page)).to_have_count(2)
+    saved(page)
+    page.get_by_role("tab", name="Export").click()
+    page.get_by_text("The script alone").click()
+    page.locator("#studio-script-kind input").fill(kind)
+    page.get_by_role("option", name=kind, exact=True).click()
+    with page.expect_download() as download:
+        page.locator("#studio-script-save").click()
+    assert download.value.suggested_filename == f"My first script.{kind}"
+    download.value.save_as(tmp_path / f"out.{kind}")
+    script = read_script(tmp_path / f"out.{kind}")
+    assert [row.line for row in script.rows] == [Line(text=line.text) if plain else line for line in lines]
+    assert [(row.start, row.end) for row in script.rows] == (times or [(None, None)] * 2)
+
+
 def test_a_file_that_cannot_be_read_is_said(visit: Callable[..., Any], tmp_path: Path) -> None:
     page = visit()
     (tmp_path / "empty.csv").write_bytes(b"")
-    with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Import a script").click()
-    chooser.value.set_files(tmp_path / "empty.csv")
+    choose_script(page, tmp_path / "empty.csv")
     expect(page.locator(".st-notice[data-kind=trouble]")).to_contain_text("empty")
     expect(rows(page)).to_have_count(4)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,25 @@ def test_a_file_that_is_no_sound_is_refused_when_it_is_chosen(visit: Callable[..
     expect(said).not_to_contain_text("Choose")
     page.locator("#studio-add-voice input[type=file]").set_input_files(CLIP)
     expect(said).to_contain_text("s of sound.", timeout=SPOKEN_MS)
+
+
+def test_a_voice_is_recorded_with_the_microphone(visit: Callable[..., Any]) -> None:
+    page = visit(permissions=["microphone"])
+    page.get_by_role("tab", name="Voices").click()
+    add = page.locator("#studio-add-voice")
+    add.get_by_label("Record audio").click()
+    add.get_by_role("button", name="Record", exact=True).click()
+    expect(add.locator(".timestamps, #record .time, time").last).to_have_text(re.compile(r"0:0[2-9]"))
+    add.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("#studio-voice-said")).to_contain_text("s of sound.", timeout=SPOKEN_MS)
+    page.locator("#studio-voice-name input, #studio-voice-name textarea").fill("Recorded")
+    page.locator("#studio-consent input").check()
+    page.locator("#studio-voice-add").click()
+    card = page.locator('.st-card[data-voice="Recorded"]')
+    expect(card).to_contain_text("consent given", timeout=SPOKEN_MS)
+    (clip,) = project(page, "p.about.voices.find(({ name }) => name === 'Recorded').clips")
+    assert clip["seconds"] > 1.5
+    assert clip["level_dbfs"] > -40
 
 
 def test_takes_side_by_side(visit: Callable[..., Any]) -> None:
