@@ -176,6 +176,11 @@ def test_name_and_settings(visitor: Visitor) -> None:
     assert answer.status_code == 200
     assert visitor.since()["project"]["name"] == "A ${b}"
     assert visitor.http.post("/studio/project", json={"settings": {"shelf": "x"}}).status_code == 400
+    # One tab sets the look of new rows, another one has picked a model meanwhile.
+    visitor.http.post("/studio/project", json={"settings": {"model": "transformer"}})
+    visitor.http.post("/studio/project", json={"settings": {"new_row": {"voice": "Alto"}}})
+    settings = visitor.since()["project"]["settings"]
+    assert (settings["model"], settings["new_row"]) == ("transformer", {"voice": "Alto"})
 
 
 def test_the_page_is_ready_before_torch_is_imported() -> None:

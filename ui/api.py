@@ -55,7 +55,7 @@ class StopBody(Form):
 
 
 class ProjectBody(Form):
-    """Change of the project's name or settings."""
+    """Change of the project's name, or of those settings that are named."""
 
     name: Annotated[str, Field(max_length=1000)] | None = None
     settings: projects.Settings | None = None
@@ -136,11 +136,12 @@ class Api:
 
         def work() -> None:
             with self.store.transaction() as db:
-                projects.get(db, token)
+                project = projects.get(db, token)
                 if body.name is not None:
                     projects.rename(db, token, body.name)
                 if body.settings is not None:
-                    projects.save_settings(db, token, body.settings)
+                    named = {name: getattr(body.settings, name) for name in body.settings.model_fields_set}
+                    projects.save_settings(db, token, project.settings.model_copy(update=named))
 
         await run_in_threadpool(work)
         return JSONResponse({})

@@ -54,6 +54,11 @@ In the studio's data folder on the machine that runs it (the address line of `py
 in the browser. The browser only keeps a key to your project: another browser needs the project as a zip
 (Projects tab). On a public Space, save that zip: what nobody opens for two weeks is removed.
 """,
+    "Two tabs, or two people, on one project": """
+Each sees the other's changes within moments; different lines and different fields of a line simply come
+together. Where both change the same field, the first one stays. The other's own words are kept under the
+row, with a button that puts them back.
+""",
     "May I clone any voice?": """
 Only your own, or one whose owner agreed. The tick beside a new voice says that you may.
 """,

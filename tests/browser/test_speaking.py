@@ -158,28 +158,6 @@ def test_editing_a_line_that_is_spoken_keeps_take_and_focus(visit: Callable[...,
     spoken(page, 1)
 
 
-def test_playing_through_from_a_row_skips_what_has_no_take(visit: Callable[..., Any]) -> None:
-    page = visit()
-    keep_only(page, "Never played.", "One.", "?!", "Two.")
-    generate(page)
-    spoken(page, 2, 4)
-    expect(status(page, 3)).to_have_text("failed", timeout=SPOKEN_MS)
-    page.evaluate(
-        "() => { window.heard = []; document.querySelector('audio').addEventListener('playing',"
-        " ({ target }) => window.heard.push(target.src)); }"
-    )
-    row(page, 2).locator("[data-do=play]").click()
-    page.locator(".st-through input").check()
-    dock = page.locator(".st-dock-title")
-    expect(dock).to_have_text("4  Two.")
-    expect(row(page, 4).locator("[data-do=play]")).to_have_attribute("aria-label", "Pause line 4")
-    page.wait_for_function("document.querySelector('audio').ended")
-    takes = project(page, "[l[1].takes[0].id, l[3].takes[0].id]")
-    assert [address.rsplit("/", 1)[1] for address in page.evaluate("window.heard")] == [
-        f"{t}.wav" for t in takes
-    ]
-
-
 def test_a_run_goes_on_without_the_tab(visit: Callable[..., Any]) -> None:
     page = visit()
     keep_only(page, "Spoken while nobody looks.")

@@ -164,8 +164,7 @@ export class Acts {
   async newRowsLike(id) {
     const { text, name, seed, ...like } = this.#fields(this.line(id));
     await this.told(async () => {
-      const settings = { ...this.project.about.settings, new_row: like };
-      await this.project.api.project({ settings });
+      await this.project.api.project({ settings: { new_row: like } });
       this.project.pollNow();
       return "New lines start like this one.";
     });

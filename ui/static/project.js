@@ -225,7 +225,8 @@ export class Project extends EventTarget {
   // What was typed just before the page was left: sent again where it did not arrive, kept where the
   // line reads otherwise by now.
   #takeLeft() {
-    const same = (a, b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+    const plain = (value) => JSON.stringify(value && typeof value === "object" ? Object.entries(value).sort() : (value ?? null));
+    const same = (a, b) => plain(a) === plain(b);
     for (const { id, fields, base } of this.kept.takeLeft()) {
       const line = this.lines.get(id);
       for (const [field, mine] of Object.entries(line ? fields : {})) {
