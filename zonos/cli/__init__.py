@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from zonos.cli.show import Console
 
 LOG_NAME = "zonos.log"
-NOTHING, STOPPED = 2, 130
+NOTHING, STOPPED, ENOUGH = 2, 130, 0
 
 log = logging.getLogger(__name__)
 
@@ -62,9 +63,14 @@ def _guarded(options: Options) -> int:
     console = JsonLines() if options.json else Console()
     with _logging(options, console):
         try:
-            return _run(options, console)
+            status = _run(options, console)
+            sys.stdout.flush()
+            return status
         except (ScriptError, CheckpointError) as error:
             console.note(str(error))
+        except BrokenPipeError:  # whoever read has enough (``… | head``)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return ENOUGH
         except OSError as error:
             console.note(f"{error.filename or options.out}: {error.strerror or error}.")
         except KeyboardInterrupt:

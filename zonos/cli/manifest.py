@@ -6,7 +6,8 @@ import errno
 import json
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,38 @@ log = logging.getLogger(__name__)
 
 FILE_NAME = "manifest.jsonl"
 Entry = dict[str, Any]
+
+
+class Busy(Exception):
+    """Another run writes into the folder."""
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder: both would give their takes the same names.
+
+    The folder itself is locked, so that nothing is left behind; where that is not known (Windows,
+    some disks of other machines) nobody is kept out.
+
+    Raises:
+        Busy: another run holds it.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Busy(str(folder)) from None
+        except OSError as error:
+            log.debug("%s cannot be locked: %s", folder, error)
+        yield
+    finally:
+        os.close(handle)
 
 
 class Manifest:

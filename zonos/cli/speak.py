@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from zonos.cli.lines import BadRow, Gathered
-from zonos.cli.manifest import FILE_NAME, Entry, Manifest
+from zonos.cli.manifest import FILE_NAME, Busy, Entry, Manifest, hold
 from zonos.cli.options import Options
 from zonos.cli.output import (
     Planned,
@@ -52,6 +52,16 @@ def speak(options: Options, gathered: Gathered, console: Console) -> int:
         ScriptError: a place cannot be written to, or the joined file would replace a line's.
     """
     _check_places(options)
+    try:
+        with hold(options.out):
+            return _speak(options, gathered, console)
+    except Busy:
+        raise ScriptError(
+            f"argument --out: another run writes into {options.out}; wait for it, or choose another place."
+        ) from None
+
+
+def _speak(options: Options, gathered: Gathered, console: Console) -> int:
     voices = VoiceFolder(options.voice_folders, allow_paths=True)
     session = _Session(options, voices, console)
     session.prepare(gathered)
