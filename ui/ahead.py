@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ui.checks import voicing
+from ui.space import is_zero_gpu
 from zonos import hub
 from zonos.errors import LineError
 from zonos.line import Line
@@ -14,11 +15,13 @@ from zonos.text.dictionary import Dictionary
 
 
 def ahead(lines: Iterable[Line], spellings: Dictionary, model: str) -> dict[str, Any]:
-    """Takes, rows at once, memory in words and seconds; nothing for a model that is not on this machine.
+    """Takes, rows at once, memory in words and seconds.
+
+    Nothing for a model that is not on this machine, nor where a GPU is lent by the call.
 
     Lines that would fail are left out, as a run leaves them.
     """
-    if not any(info.name == model and info.present for info in hub.available()):
+    if is_zero_gpu() or not any(info.name == model and info.present for info in hub.available()):
         return {}
     from zonos.codec import frame_rate_of
     from zonos.devices import pick_device, pick_dtype

@@ -81,6 +81,7 @@ def test_words_for_a_line_that_the_other_tab_deleted_can_be_added_again(visit: C
     saved(one)
     two.evaluate(ONLINE)
     expect(rows(two)).to_have_count(3)
+    expect(two.locator(".st-notice")).to_contain_text("Yours reads “words for a line that is gone”.")
     two.locator(".st-notice").get_by_role("button", name="Add it again").click()
     expect(text(two, 4)).to_have_value("words for a line that is gone")
     saved(two)

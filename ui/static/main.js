@@ -90,9 +90,10 @@ function wire(project, table, runBar, player, notices) {
   project.addEventListener("trouble", () => runBar.showSaved(project));
   project.addEventListener("refused", ({ detail }) => {
     const row = table.rows.get(detail.id);
-    const words = `${row ? `Line ${row.number}: ` : ""}${detail.reason}`;
+    const lost = detail.line?.text ? ` Yours reads “${detail.line.text}”.` : "";
+    const words = `${row ? `Line ${row.number}: ` : ""}${detail.reason}${lost}`;
     const again = detail.line && { words: "Add it again", act: () => table.acts.addAgain(detail.line) };
-    notices.show(words, { kind: "trouble", act: again });
+    notices.show(words, { kind: "trouble", act: again, stay: Boolean(again) });
   });
   player.addEventListener("change", () => table.showPlaying());
   player.addEventListener("next", ({ detail }) => table.acts.playNext(detail));

@@ -1,6 +1,6 @@
 // Notices with an undo or another act, and one polite live region for those who hear the page.
 
-import { el, setText } from "./dom.js";
+import { button, el, icon, setText } from "./dom.js";
 
 const SHOWN_FOR = { plain: 6000, acting: 12000 };
 
@@ -14,8 +14,8 @@ export class Notices {
     setText(this.live, words);
   }
 
-  show(words, { undo = null, act = undo && { words: "Undo", act: undo }, kind = "plain" } = {}) {
-    const notice = el("div", { class: "st-notice", data: { kind } }, el("span", { text: words, dir: "auto" }));
+  show(words, { undo = null, act = undo && { words: "Undo", act: undo }, kind = "plain", stay = false } = {}) {
+    const notice = el("div", { class: "st-notice", data: stay ? { kind, stay: "yes" } : { kind } }, el("span", { text: words, dir: "auto" }));
     if (act) {
       const button = el("button", { type: "button", class: "st-small", text: act.words });
       button.addEventListener("click", () => {
@@ -24,9 +24,18 @@ export class Notices {
       });
       notice.append(button);
     }
+    if (stay) notice.append(this.#dismiss(notice));
+    else setTimeout(() => notice.remove(), act ? SHOWN_FOR.acting : SHOWN_FOR.plain);
     this.list.append(notice);
-    while (this.list.children.length > 4) this.list.firstChild.remove();
-    setTimeout(() => notice.remove(), act ? SHOWN_FOR.acting : SHOWN_FOR.plain);
+    const passing = [...this.list.children].filter(({ dataset }) => !dataset.stay);
+    for (const old of passing.slice(0, -4)) old.remove();
     this.say(words);
+  }
+
+  // For what must not go by itself: words that are nowhere else.
+  #dismiss(notice) {
+    const close = button("Dismiss", { class: "st-tool" }, icon("close"));
+    close.addEventListener("click", () => notice.remove());
+    return close;
   }
 }
