@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
@@ -146,6 +147,23 @@ def test_stream_of_a_long_text_is_the_same_as_at_the_end() -> None:
         events = list(running.submit([line.model_copy(update={"voice": "Heart"})], stream=True))
     streamed = np.concatenate([e.samples for e in events if isinstance(e, AudioChunk)])
     assert streamed.tobytes() == sound(whole)
+
+
+def test_later_pieces_stream_while_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Case: only the first piece of a long text came chunk by chunk. See also test_finish."""
+    monkeypatch.setattr("zonos.finish.LEAD_SECONDS", 0.3)
+    monkeypatch.setattr("zonos.takes.DRY_SECONDS", math.inf)  # the listener is never far enough ahead
+    line = Line(text="Go now. [pause 0.4s] Then we drive to the sea.", voice="Heart", seed=5)
+    whole = speak([line])["0"]
+    assert isinstance(whole, Done)
+    rate = whole.speech.sample_rate
+    first, second = (codes.shape[1] / mini().codec.frame_rate for codes in whole.speech.codes)
+    with engine(slots=1) as running:
+        chunks = [event for event in running.submit([line], stream=True) if isinstance(event, AudioChunk)]
+    assert np.concatenate([chunk.samples for chunk in chunks]).tobytes() == sound(whole)
+    later = [chunk for chunk in chunks if chunk.start > first * rate]
+    assert len(later) > 1
+    assert later[0].samples.size < 0.7 * second * rate
 
 
 def test_all_emotions_zero_is_auto() -> None:

@@ -64,13 +64,15 @@ class Finisher:
 
     def _hear(self, piece: Piece, codes: np.ndarray) -> None:
         audio = piece.take.open_audio(self.pipeline)
-        self._send(piece.take, audio.hear(codes, piece.seed))
+        self._send(piece.take, audio.hear(piece.index, codes, piece.seed))
 
     def _finish(self, piece: Piece, codes: np.ndarray) -> None:
         take = piece.take
         audio = take.open_audio(self.pipeline)
         audio.add(piece.index, codes, piece.seed)
-        if audio.is_silent(piece.index) and not piece.heard:
+        if audio.is_silent(piece.index) and not audio.was_heard(piece.index):
+            audio.forget(piece.index)
+            piece.heard = 0
             if not self.retry(piece):
                 reason = f"The model was silent, with {piece.attempt + 1} seeds; try another voice or text."
                 take.fail("silent", reason)

@@ -254,14 +254,14 @@ class Loop:
             log.warning("steps of %d rows are slower than they are worth: going on with %d", rows, fewer)
 
     def _make_room(self) -> None:
-        """The KV pool is full: the row that lost least starts again later."""
+        """The KV pool is full: the row that lost least, of those that nobody heard, starts again later."""
         flags = self.runner.read()
         if len(self._running) == 1:
             piece = self._running[0]
             self._release(0)
             self._give_up(piece, "too_long", NO_ROOM)
             return
-        row = min(range(len(flags)), key=lambda r: flags[r].frames)
+        row = min(range(len(flags)), key=lambda r: (self._running[r].heard > 0, flags[r].frames))
         piece = self._running[row]
         self._take_out(row)
         self._start_again(piece)
@@ -328,7 +328,7 @@ class Loop:
         if piece.frames - piece.told >= PROGRESS_FRAMES:
             piece.told = piece.frames
             self._tell_progress(piece.take)
-        if piece.stream and piece.index == 0 and piece.frames - piece.heard >= HEARD_FRAMES:
+        if piece.stream and piece.frames - piece.heard >= HEARD_FRAMES and piece.is_listened_to():
             piece.heard = piece.frames
             self.finisher.hear(piece, self.runner.codes(row, 0, piece.frames))
 

@@ -19,6 +19,7 @@ from zonos.pipeline import Pipeline
 from zonos.request import Request, derive_seed, make_request, take_seed
 from zonos.rows import RowPlan
 from zonos.run import Run
+from zonos.scheduler import DRY_SECONDS
 from zonos.text.dictionary import Dictionary
 from zonos.voices import VoiceSource
 
@@ -117,6 +118,15 @@ class Piece:
     def playing(self) -> bool:
         """Whether its listener has heard something already."""
         return self.take.heard_at is not None
+
+    def is_listened_to(self) -> bool:
+        """Whether its frames are handed over as they come. The first piece's always; a later one's when
+        all before it has left and its listener has little ahead: what was heard cannot be tried again."""
+        if self.index == 0 or self.heard:
+            return True
+        audio = self.take.audio
+        soon = self.due < time.monotonic() + DRY_SECONDS
+        return soon and audio is not None and audio.is_next(self.index, self.frames)
 
     @property
     def order(self) -> int:

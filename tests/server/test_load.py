@@ -155,10 +155,10 @@ def test_a_stream_that_fails_in_the_middle_breaks_off(
 
     hear = TakeAudio.hear
 
-    def fails_later(audio: TakeAudio, codes: np.ndarray, seed: int) -> np.ndarray:
+    def fails_later(audio: TakeAudio, index: int, codes: np.ndarray, seed: int) -> np.ndarray:
         if audio._length:
             raise RuntimeError("a fault in the middle")
-        return hear(audio, codes, seed)
+        return hear(audio, index, codes, seed)
 
     monkeypatch.setattr(TakeAudio, "hear", fails_later)
     with pytest.raises(httpx.RemoteProtocolError):
