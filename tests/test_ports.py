@@ -76,6 +76,31 @@ def test_serve_names_a_file_of_keys_that_cannot_be_read(
     assert capsys.readouterr().err.startswith(f"argument --keys: {keys} cannot be read: ")
 
 
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (["--voices", "nowhere"], "argument --voices: there is no folder 'nowhere'."),
+        (
+            ["--alias", "alloy=Nobody"],
+            "argument --alias: There is no voice 'Nobody'; use one of: Alto",
+        ),
+        (["--alias", "alloy"], "--alias 'alloy' is not written as name=voice."),
+    ],
+)
+def test_serve_names_what_leads_nowhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], told: str
+) -> None:
+    assert serve(["--port", "0", "--data", str(tmp_path), *option]) == 1
+    assert capsys.readouterr().err.startswith(told)
+
+
+@pytest.mark.parametrize("seconds", ["nan", "-1", "inf", "soon"])
+def test_serve_refuses_a_time_that_is_none(capsys: pytest.CaptureFixture[str], seconds: str) -> None:
+    with pytest.raises(SystemExit):
+        serve(["--drain-seconds", seconds])
+    assert f"--drain-seconds: '{seconds}' is no number of seconds from 0 to 86400" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("port", "told"), [(None, "is taken by another program;"), ("abc", "is no port;")])
 def test_the_page_never_moves_away_from_a_port_that_was_asked_for(
     taken: int, tmp_path: Path, port: str | None, told: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import logging
+import math
 import os
 import signal
 import socket
@@ -18,7 +19,7 @@ import uvicorn
 from zonos.api import Service, Settings, beside, create_app, mount
 from zonos.api.settings import MEBIBYTE
 from zonos.api.store import StoreError
-from zonos.errors import CheckpointError
+from zonos.errors import CheckpointError, LineError
 from zonos.ports import PortError, listen, port_of
 from zonos.voices import SAMPLE_VOICES, VoiceFolder
 
@@ -28,6 +29,7 @@ KEYS = "ZONOS_API_KEYS"
 # Longer than clients keep idle connections, so that none is closed as they send.
 KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048
+_DAY = 86_400
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--drain-seconds",
-        type=float,
+        type=_seconds,
         default=usual.drain_seconds,
         help="what open responses get to end in after SIGTERM (%(default)s)",
     )
@@ -97,12 +99,13 @@ def settings_from(args: argparse.Namespace) -> Settings:
     """Settings of the command line and the environment.
 
     Raises:
-        ValueError: an alias or a key that is none, or a file of keys that cannot be read.
+        ValueError: an alias or a key that is none, a file of keys or a folder that cannot be read.
     """
+    voices = (*args.voices, Path("voices"), SAMPLE_VOICES)
     return Settings(
         data=args.data or platformdirs.user_data_path("zonos-studio") / "server",
-        voices=(*args.voices, Path("voices"), SAMPLE_VOICES),
-        aliases=dict(_pair(alias, "=", "--alias") for alias in args.alias),
+        voices=voices,
+        aliases=_aliases(args.alias, args.voices, voices),
         keys=read_keys(args.keys),
         origins=tuple(args.cors_origin),
         characters=args.max_characters,
@@ -113,6 +116,21 @@ def settings_from(args: argparse.Namespace) -> Settings:
         client_lines=args.max_client_lines,
         drain_seconds=args.drain_seconds,
     )
+
+
+def _aliases(given: Sequence[str], folders: Sequence[Path], voices: Sequence[Path]) -> dict[str, str]:
+    """Other names of voices. What leads nowhere is told now, not to the first client who asks for it."""
+    for folder in folders:
+        if not folder.is_dir():
+            raise ValueError(f"argument --voices: there is no folder {str(folder)!r}.")
+    aliases = dict(_pair(alias, "=", "--alias") for alias in given)
+    known = VoiceFolder(voices)
+    try:
+        for voice in aliases.values():
+            known.clips(voice)
+    except LineError as error:
+        raise ValueError(f"argument --alias: {error.reason}") from None
+    return aliases
 
 
 def read_keys(file: Path | None) -> dict[str, str]:
@@ -194,6 +212,16 @@ def _port(text: str) -> int:
         return port_of(text)
     except PortError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= _DAY:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 0 to {_DAY}")
+    return value
 
 
 def _count(text: str) -> int:

@@ -10,6 +10,7 @@ import openai
 import pytest
 from live_server import Running
 
+from zonos.api.routes_speech import _list_for_header
 from zonos.audio import read_clip
 from zonos.line import Line
 
@@ -138,3 +139,11 @@ def test_warnings_travel_in_a_header(server: Running) -> None:
     warnings = json.loads(answer.headers["x-zonos-warnings"])
     assert any("instructions" in warning for warning in warnings)
     assert any("vqscore_8" in warning for warning in warnings)
+
+
+def test_warnings_in_a_header_are_always_a_list() -> None:
+    sentences = [f"{number}: {'é' * 50}" for number in range(50)]
+    told = _list_for_header(sentences)
+    assert len(told) <= 4000
+    assert json.loads(told) == sentences[: len(json.loads(told))] != []
+    assert _list_for_header(["é" * 5000]) == "[]"

@@ -91,6 +91,12 @@ def test_cors_is_off(server: Running) -> None:
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
+@pytest.mark.parametrize("origin", ["http://[", "null", "https://evil.example", "http://[::1"])
+def test_a_foreign_or_broken_origin_is_refused(server: Running, origin: str) -> None:
+    answer = server.client.get("/v1/audio/voices", headers={"origin": origin})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "origin_not_allowed")
+
+
 def test_the_first_address_says_where_to_go_on(serve: Serve) -> None:
     """Case: curl of the bare address, before any documentation was read."""
     server = serve(keys={"ann": "a"})

@@ -216,6 +216,15 @@ def test_a_voice_of_ones_own(server: Running) -> None:
     assert not list((server.service.store.voices).iterdir())
 
 
+def test_audio_that_somebody_deleted_is_not_there(server: Running) -> None:
+    job = server.job([{"text": "One.", **SHORT}])["id"]
+    server.finished(job)
+    for file in (server.service.store.jobs / job).iterdir():
+        file.unlink()
+    answer = server.client.get(f"/v1/jobs/{job}/audio/1")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "no_audio")
+
+
 def test_a_model_that_is_not_there_is_told_once_a_job(tmp_path: Path) -> None:
     """Case: a page of text about a download, on each of a thousand lines."""
 

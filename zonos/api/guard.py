@@ -67,7 +67,7 @@ class Guard:
         origin = headers.get("origin")
         if not origin or origin in self.settings.origins or "*" in self.settings.origins:
             return
-        if urlsplit(origin).netloc == headers.get("host"):
+        if _host_of(origin) == headers.get("host"):
             return
         sentence = "Scripts of other web pages may not call this server; --cors-origin allows one."
         raise ApiError(403, "origin_not_allowed", sentence)
@@ -103,6 +103,13 @@ def client_of(request: Request) -> Client:
     return found
 
 
+def _host_of(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # a bracket that nobody closes
+        return None
+
+
 def _digest(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "replace")).digest()
 
@@ -126,7 +133,7 @@ def _bearer(authorization: str) -> str:
 
 def _check_length(headers: Headers, most: int) -> None:
     length = headers.get("content-length", "0")
-    if not length.isdigit():
+    if not (length.isascii() and length.isdigit()):  # ² is a digit too
         raise ApiError(400, "bad_request", "The header Content-Length is no number.")
     if int(length) > most:
         raise _too_large(most)

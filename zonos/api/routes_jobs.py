@@ -156,6 +156,8 @@ def router(service: Service) -> APIRouter:
             reason = row["reason"] or f"It is {row['state']}."
             raise ApiError(409, "no_audio", f"There is no audio of line {line!r}: {reason}")
         path = service.store.jobs / job / row["file"]
+        if not path.is_file():
+            raise ApiError(404, "no_audio", f"The audio of line {line!r} is no longer on the server's disk.")
         return FileResponse(path, media_type=FORMATS[parent["format"]].mime)
 
     @routes.get(

@@ -131,5 +131,12 @@ def _headers(body: SpeechBody, speaking: Speaking) -> dict[str, str]:
     headers = {"x-zonos-seed": str(speaking.feed.run.lines[0].seed)}
     warnings = [*body.warnings(), *speaking.warnings]
     if warnings:
-        headers["x-zonos-warnings"] = json.dumps(warnings)[:_MOST_HEADER]
+        headers["x-zonos-warnings"] = _list_for_header(warnings)
     return headers
+
+
+def _list_for_header(sentences: list[str]) -> str:
+    """A JSON list of as many as a header may hold; it stays a list."""
+    while len(told := json.dumps(sentences)) > _MOST_HEADER:
+        sentences = sentences[:-1]
+    return told
