@@ -254,6 +254,7 @@ def test_unknown_voices_are_named_with_their_column(visitor: Visitor) -> None:
     ]
     assert rows[0]["missing"] == [{"name": "Nobody", "column": "Voice"}]
     assert rows[0]["problems"][0]["column"] == "Language"
+    assert "It speaks en-us" in rows[0]["problems"][0]["message"]
     assert rows[1]["missing"] == [{"name": "Ghost", "column": "Prefix audio"}]
 
 

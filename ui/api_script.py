@@ -109,12 +109,13 @@ class ScriptApi:
             project = projects.get(db, token)
             known = {voice.casefold() for voice in library.names(db, project.shelf)}
         script = read_script((name, content))
+        speaks = checks.voicing(project.settings.model).defaults.languages
         rows = []
         for row in script.rows:
             problems = [{"column": p.column, "message": p.message} for p in row.problems]
             shown: dict[str, Any] = {"number": row.number, "raw": dict(row.raw), "skipped": row.skipped}
             if row.line is not None:
-                line, refused = edits.checked(Line(text=""), _fields(row.line))
+                line, refused = edits.checked(Line(text=""), _fields(row.line), speaks)
                 columns = {field_of(header): header for header in row.raw}
                 problems += [{"column": columns.get(f, f), "message": reason} for f, reason in refused]
                 shown["fields"] = lines.stored(line)

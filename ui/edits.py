@@ -6,12 +6,14 @@ A refused edit costs no other edit anything: the answer names it, its row and th
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ui import lines, takes
+from ui.checks import voicing
 from ui.limits import Limits
 from ui.projects import Project, bump
 from ui.recipes import Recipes
@@ -264,9 +266,13 @@ class _Desk:
         if isinstance(fields.get("text"), str) and len(fields["text"]) > most:
             sentence = f"A line holds at most {count(most, 'character')} here; split it."
             rest = {name: value for name, value in fields.items() if name != "text"}
-            kept, refused = checked(line, rest)
+            kept, refused = checked(line, rest, self._speaks)
             return kept, [("text", sentence), *refused]
-        return checked(line, fields)
+        return checked(line, fields, self._speaks)
+
+    @cached_property
+    def _speaks(self) -> tuple[str, ...]:
+        return voicing(self.project.settings.model).defaults.languages
 
     def _row(self, line_id: str) -> lines.Row:
         row = lines.get(self.db, self.token, line_id)
@@ -275,8 +281,16 @@ class _Desk:
         return row
 
 
-def checked(line: Line, fields: dict[str, Any]) -> tuple[Line, list[tuple[str, str]]]:
-    """The line with the good ones of ``fields`` in it, and a sentence for each of the others."""
+def checked(
+    line: Line, fields: dict[str, Any], speaks: Collection[str] = ()
+) -> tuple[Line, list[tuple[str, str]]]:
+    """The line with the good ones of ``fields`` in it, and a sentence for each of the others.
+
+    Args:
+        line: as it is.
+        fields: wanted, by name.
+        speaks: languages of the model, to name where an unknown one is asked for.
+    """
     refused = [(name, f"{name} cannot be set here.") for name in fields if name in NOT_EDITABLE]
     wanted = {
         name: _default(name) if value is None else value
@@ -285,7 +299,7 @@ def checked(line: Line, fields: dict[str, Any]) -> tuple[Line, list[tuple[str, s
     }
     if isinstance(wanted.get("language"), str):
         try:
-            wanted["language"] = resolve_language(wanted["language"])
+            wanted["language"] = resolve_language(wanted["language"], speaks)
         except LineError as error:
             refused.append(("language", error.reason))
             del wanted["language"]
