@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from openpyxl import Workbook
+from pydantic import ValidationError
 
 from zonos.errors import ScriptError
-from zonos.line import PRESETS, Emotion
+from zonos.line import PRESETS, Emotion, Line, explain
 from zonos.script import MAX_FILE_BYTES, MAX_ROWS, Script, read_script
 
 
@@ -45,7 +46,9 @@ TABLE = "text;voice\nÜber die Straße;Anna\nFünf Äpfel;Ben\n"
 
 @pytest.mark.parametrize("delimiter", [";", ",", "\t", "|"])
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"]
+)
 def test_case_csv_with_bom_semicolons_tabs_and_cp1252(delimiter: str, ending: str, encoding: str) -> None:
     data = TABLE.replace(";", delimiter).replace("\n", ending).encode(encoding)
     script = read("lines.csv", data)
@@ -229,6 +232,30 @@ def test_pasted_quotation_marks_stay_and_swallow_no_row(cell: str) -> None:
 
 
 # --- cells --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["x" * 100_000, "[" + "1," * 50_000 + "1]", '"' + "9" * 5000 + '"', "NaN"])
+@pytest.mark.parametrize("name", ["seed", "emotion", "speaking_rate", "top_p", "vqscore_8"])
+def test_a_wrong_value_of_any_size_is_a_short_sentence(name: str, value: str) -> None:
+    """Case: a sentence of a megabyte, and a fault of the server, for a number of 5000 digits."""
+    given = json.dumps(value) if value.startswith("x") else value
+    (problem,) = read("a.json", f'[{{"text": "Hi.", "{name}": {given}}}]').problems
+    assert problem.column == name
+    assert len(problem.message) < 400
+    assert "Input should be" not in problem.message
+
+
+def test_numbers_of_thousands_of_digits_are_refused_in_words() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Line.model_validate({"text": "Hi.", "takes": 10**5000, "emotion": {"happiness": 10**5000}})
+    said = dict(explain(caught.value))
+    assert said["takes"] == "takes is a number of thousands of digits; it must be from 1 to 100."
+    assert "happiness" in said["emotion"]
+
+
+def test_a_delimiter_beyond_ascii(recwarn: pytest.WarningsRecorder) -> None:
+    assert texts(read("a.csv", "sep=¦\ntext¦voice\nHi¦Heart\n")) == ["Hi"]
+    assert not list(recwarn)
 
 
 def test_bad_cells_name_row_and_column_and_cost_no_other_row() -> None:

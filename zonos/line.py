@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -81,6 +82,8 @@ PRESETS: dict[str, Emotion] = {
 }
 
 
+_MOST_EMOTION = 1000  # characters; eight weights with all their digits take 300
+_MOST_SHOWN = 60  # characters of a wrong value in a sentence: it may be megabytes of somebody's file
 _WEIGHTS = re.compile(r"([^\s=:,;]+)\s*[=:]\s*([^\s,;]+)")
 
 
@@ -97,7 +100,9 @@ def parse_emotion(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and len(value) == len(EMOTIONS):
         return dict(zip(EMOTIONS, value, strict=True))
     if not isinstance(value, str):
-        raise ValueError(f"{value!r} is no emotion; use a preset's name, or weights such as happiness=0.8")
+        raise ValueError(
+            f"{_shown(value)} is no emotion; use a preset's name, or weights such as happiness=0.8"
+        )
     text = value.strip().lower()
     if not text:
         return None
@@ -105,10 +110,11 @@ def parse_emotion(value: Any) -> Any:
         return AUTO
     if text in PRESETS:
         return PRESETS[text]
-    pairs = _WEIGHTS.findall(text)
+    # Looking for weights takes the square of the time in a long text without any.
+    pairs = _WEIGHTS.findall(text) if len(text) <= _MOST_EMOTION else []
     if not pairs or _WEIGHTS.sub(" ", text).strip(" ,;\t\n"):
         raise ValueError(
-            f"unknown emotion {value!r}; use auto, a preset ({', '.join(PRESETS)}) "
+            f"unknown emotion {_shown(value)}; use auto, a preset ({', '.join(PRESETS)}) "
             "or weights such as happiness=0.8 surprise=0.2"
         )
     return _known(dict(pairs))
@@ -117,7 +123,7 @@ def parse_emotion(value: Any) -> Any:
 def _known(weights: dict[str, Any]) -> dict[str, Any]:
     unknown = next((name for name in weights if name not in EMOTIONS), None)
     if unknown is not None:
-        raise ValueError(f"unknown emotion {unknown!r}; the eight are {', '.join(EMOTIONS)}")
+        raise ValueError(f"unknown emotion {_shown(unknown)}; the eight are {', '.join(EMOTIONS)}")
     return weights
 
 
@@ -137,7 +143,15 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a number") from None
+        raise ValueError(f"{_shown(text)} is not a number") from None
+
+
+def _shown(value: Any, words: Callable[[Any], str] = repr) -> str:
+    try:
+        text = words(value)
+    except ValueError:  # Python writes no number of more than 4300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 def _seed(value: Any) -> Any:
@@ -211,7 +225,8 @@ def explain(error: ValidationError) -> list[tuple[str, str]]:
         place = [str(part) for part in item["loc"] if not str(part).startswith(("function-", "constrained-"))]
         field = place[0] if place else "line"
         # The first says what was wrong with the value; the rest are the other types that it may be.
-        found.setdefault(field, _sentence(field, item))
+        if field not in found:
+            found[field] = _sentence(field, item)
     return list(found.items())
 
 
@@ -222,6 +237,7 @@ _KINDS = (
     ("bool", "yes or no"),
     ("string", "text"),
     ("tuple", "a number, or a list of them"),
+    ("finite", "a finite number"),
     ("model", "an object of settings"),
     ("dict", "an object of settings"),
 )
@@ -236,7 +252,7 @@ def _sentence(field: str, item: Any) -> str:
     if kind == "missing":
         return f"{field} is missing."
     if kind in {"greater_than_equal", "less_than_equal", "greater_than", "less_than"}:
-        return f"{name} is {given}; it must be {_span(name, context)}."
+        return f"{name} is {_shown(given, str)}; it must be {_span(name, context)}."
     if kind == "value_error":
         return f"{field}: {context.get('error', item['msg'])}."
     if kind == "string_too_long":
@@ -245,8 +261,8 @@ def _sentence(field: str, item: Any) -> str:
         return f"{field} takes one value or {context.get('min_length') or context.get('max_length')}."
     wanted = next((words for start, words in _KINDS if kind.startswith(start)), context.get("expected"))
     if wanted:
-        return f"{name} is {given!r}; it must be {wanted}."
-    return f"{field}: {item['msg']} (got {given!r})."
+        return f"{name} is {_shown(given)}; it must be {wanted}."
+    return f"{field}: {item['msg']} (got {_shown(given)})."
 
 
 def _span(field: str, context: dict[str, Any]) -> str:

@@ -165,6 +165,8 @@ def _decode(data: bytes, encoding: str | None, notes: Notes) -> str:
 
 
 def _decoded(data: bytes, notes: Notes) -> str:
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # its mark begins with UTF-16's
+        return data.decode("utf-32")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16")
     if wide := _wide(data):

@@ -20,6 +20,7 @@ SWITCHES = frozenset({"speaker_noised", "keep_prefix"})
 FIELDS = (*Line.model_fields, *EMOTIONS)
 Entry = TypeVar("Entry")
 _BY_KEY = {re.sub(r"[\W_]+", "", name): name for name in FIELDS}
+_MOST_HEADER = 60  # characters of a column's name in a sentence
 _NAMED_ROWS = 5  # a warning names this many rows and counts the rest
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 
@@ -111,7 +112,8 @@ def note_unknown(header: str, notes: Notes) -> None:
     """Warn of a column that is not used, with the name that may have been meant."""
     close = difflib.get_close_matches(header.casefold().strip(), FIELDS, n=1)
     hint = f"; did you mean {close[0]}" if close else ""
-    notes.add(f"The column {header!r} is not known and is left out{hint}")
+    shown = header if len(header) <= _MOST_HEADER else f"{header[:_MOST_HEADER]}…"
+    notes.add(f"The column {shown!r} is not known and is left out{hint}")
 
 
 def build_row(

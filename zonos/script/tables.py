@@ -141,6 +141,7 @@ def _parse(text: str, delimiter: str) -> Grid:
     frame = pd.read_csv(
         io.StringIO(text),
         sep=delimiter,
+        engine="c" if delimiter.isascii() else "python",
         header=None,
         names=range(MAX_COLUMNS + 1),
         index_col=False,
