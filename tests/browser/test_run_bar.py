@@ -26,7 +26,7 @@ def offline(tmp_path: Path) -> Iterator[Server]:
 def test_a_run_is_foreseen_and_what_ends_it_is_said_once(visit: Callable[..., Any], offline: Server) -> None:
     page = visit(offline.address)
     words = page.locator(".st-bar-words")
-    expect(words).to_contain_text("4 lines · pending: 4 at once, about", timeout=SPOKEN_MS)
+    expect(words).to_contain_text("4 lines · pending: 4 at once, ", timeout=SPOKEN_MS)
     project(page, "p.api.project({ settings: { ...p.about.settings, model: 'transformer' } })")
     generate(page)
     fault = page.locator(".st-fault")
