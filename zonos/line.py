@@ -248,7 +248,7 @@ def _sentence(field: str, item: Any) -> str:
     kind = item["type"]
     name = next((str(part) for part in item["loc"] if part in EMOTIONS), field)
     if kind == "extra_forbidden":
-        return f"{field} is not a setting this studio knows."
+        return f"{_shown(field, str)} is not a setting this studio knows."
     if kind == "missing":
         return f"{field} is missing."
     if kind in {"greater_than_equal", "less_than_equal", "greater_than", "less_than"}:

@@ -126,6 +126,29 @@ def test_errors_are_json_everywhere(server: Running) -> None:
     assert "{secret}" in template.json()["error"]["message"]
 
 
+def test_an_answer_never_grows_with_what_was_wrong(server: Running) -> None:
+    """Case: twenty thousand unknown settings, and one whose name is a megabyte."""
+    for body in ({f"k{number}": 1 for number in range(20_000)}, {"x" * 1_000_000: 1}):
+        for path, sent in (("/v1/audio/speech", body), ("/v1/lines", [body])):
+            answer = server.client.post(path, json=sent)
+            assert answer.status_code in (202, 400)
+            assert len(answer.content) < 5000
+            assert "is not a setting this studio knows" in answer.text
+
+
+def test_a_mark_before_json_is_no_fault(server: Running) -> None:
+    """As Windows' editors write it."""
+    answer = server.client.post("/v1/audio/speech", content=b'\xef\xbb\xbf{"input": 5}')
+    assert answer.json()["error"]["message"] == "input is 5; it must be text."
+
+
+def test_what_is_wrong_with_a_form_is_said(server: Running) -> None:
+    two = [("file", ("a.csv", b"text\na")), ("file", ("b.csv", b"text\nb"))]
+    answer = server.client.post("/v1/lines", files=two)
+    assert answer.status_code == 400
+    assert "Too many files" in answer.json()["error"]["message"]
+
+
 def test_the_routes_beside_a_page(engine: Engine, tmp_path: object) -> None:
     """Mounted, also under a prefix: the page keeps its addresses, both share the engine."""
 

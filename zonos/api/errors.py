@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect
 
 from zonos.errors import CheckpointError, LineError
 from zonos.line import explain
+from zonos.words import count
 
 log = logging.getLogger("zonos.api")
 
@@ -27,6 +28,8 @@ log = logging.getLogger("zonos.api")
 _OURS = {"internal": 500, "engine_failed": 500, "out_of_memory": 503, "stopped": 503}
 # The model did not manage a line that is valid.
 _MODEL = {"run_on", "silent", "not_finite", "too_long"}
+_MOST_FAULTS = 20
+_MOST_PARAM = 100  # characters
 _PLAIN = {
     400: ("bad_request", "The request was not understood."),
     404: ("not_found", "There is nothing at this address; GET /v1/openapi.json lists what there is."),
@@ -92,9 +95,15 @@ def line_failed(code: str, reason: str) -> ApiError:
 
 
 def invalid(error: ValidationError) -> ApiError:
-    """A body that does not fit its schema: every fault in one sentence each."""
-    found = explain(error)
-    return ApiError(400, "invalid_request", " ".join(sentence for _, sentence in found), param=found[0][0])
+    """A body that does not fit its schema."""
+    return ApiError(400, "invalid_request", faults(error), param=explain(error)[0][0][:_MOST_PARAM])
+
+
+def faults(error: ValidationError) -> str:
+    """What does not fit, a sentence each; the rest of very many are counted."""
+    said = [sentence for _, sentence in explain(error)]
+    more = len(said) - _MOST_FAULTS
+    return " ".join(said[:_MOST_FAULTS] + [f"And {count(more, 'more fault')}."] * (more > 0))
 
 
 def install(app: FastAPI) -> None:
@@ -131,6 +140,8 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(StarletteHTTPException)
     async def plain(_: Request, error: StarletteHTTPException) -> JSONResponse:
         code, sentence = _PLAIN.get(error.status_code, ("bad_request", str(error.detail)))
+        if error.status_code == 400:  # of a form: the detail says what is wrong with it
+            sentence = f"{sentence} {error.detail}"
         return ApiError(error.status_code, code, sentence, headers=error.headers).response()
 
     @app.exception_handler(Exception)

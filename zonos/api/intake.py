@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import Any
 
 from fastapi import Request
@@ -9,10 +10,10 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 from starlette.datastructures import UploadFile
 
-from zonos.api.errors import ApiError
+from zonos.api.errors import ApiError, faults
 from zonos.api.jobs import Entry
 from zonos.errors import ScriptError
-from zonos.line import MAX_TEXT_CHARACTERS, Line, explain
+from zonos.line import MAX_TEXT_CHARACTERS, Line
 from zonos.script import MAX_ROWS, Row, read_script
 
 
@@ -22,7 +23,7 @@ async def read_json(request: Request) -> Any:
     Raises:
         ApiError: it is none.
     """
-    body = await request.body()
+    body = (await request.body()).removeprefix(codecs.BOM_UTF8)
     try:
         return from_json(body)
     except ValueError as error:
@@ -89,7 +90,7 @@ def _entry(item: Any, characters: int) -> Entry:
     try:
         line = Line.model_validate(item)
     except ValidationError as error:
-        return Entry(name, None, "invalid_line", " ".join(sentence for _, sentence in explain(error)))
+        return Entry(name, None, "invalid_line", faults(error))
     return _checked(line, characters)
 
 

@@ -182,7 +182,9 @@ def router(service: Service) -> APIRouter:
 async def _entries(request: Request, characters: int) -> tuple[list[Entry], list[str]]:
     kind = request.headers.get("content-type", "").lower()
     if not kind.startswith("multipart/form-data"):
-        return entries_of(await read_json(request), characters), []
+        body = await read_json(request)
+        # Thousands of lines take a while, in which others listen.
+        return await to_thread.run_sync(entries_of, body, characters), []
     async with request.form(max_files=1, max_fields=4) as form:
         name, data = await read_file(form.get("file"), "file")
     return await to_thread.run_sync(entries_of_script, name, data, characters)
