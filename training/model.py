@@ -28,7 +28,9 @@ from zonos.model import Zonos, build
 from zonos.speaker import load_speaker
 
 GUIDED = (2, 3, 4)
-_GUIDE_WEIGHT = 0.15
+# What the model cannot do without is to follow the text, so at first that is most of what it is taught.
+_GUIDE_WEIGHTS = (1.0, 0.15)
+_GUIDE_FADES = 0.25  # share of the run after which the second holds
 _GUIDE_SECONDS = 0.045
 _CODEBOOK_WEIGHTS = (2.0, 1.4, 1.0, 0.8)  # of the real codebooks; more of them get the last one's
 _HELD_OUT = 64
@@ -171,7 +173,9 @@ class Trainer:
         ):
             for group in optimiser.param_groups:
                 group["lr"] = lr * factor
-        total, losses = loss(self.model, batch, self.real, self.frame_rate, self._silent())
+        total, losses = loss(
+            self.model, batch, self.real, self.frame_rate, self._silent(), guide_weight(self.done)
+        )
         total.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         for optimiser in self.optimisers:
@@ -212,10 +216,29 @@ class Trainer:
         self.step, self.seconds = state["step"], state["seconds"]
 
 
+def guide_weight(done: float) -> float:
+    """Weight of the guided attention at a share ``done`` (0 to 1) of the run."""
+    first, last = _GUIDE_WEIGHTS
+    return last + (first - last) * max(0.0, 1 - done / _GUIDE_FADES)
+
+
 def loss(
-    model: Zonos, batch: dataset.Batch, real: int, frame_rate: float, deep: int | None = None
+    model: Zonos,
+    batch: dataset.Batch,
+    real: int,
+    frame_rate: float,
+    deep: int | None = None,
+    guided: float = _GUIDE_WEIGHTS[1],
 ) -> tuple[Tensor, dict[str, float]]:
-    """Weighted loss to go down, and the losses by name; ``deep`` is one silent codebook to train as well."""
+    """Weighted loss to go down, and the losses by name.
+
+    Args:
+        model, batch: what to run.
+        real: codebooks with sound.
+        frame_rate: frames per second.
+        deep: one silent codebook to train as well.
+        guided: weight of the guided attention.
+    """
     with progress.autocast(model.device):
         passed = forward(model, batch.rows, GUIDED)
         lengths = [f.shape[1] for f in batch.rows.frames]
@@ -234,7 +257,7 @@ def loss(
             found[f"cb{k}" if k < real else "deep"] = ce.item()
     guide = guidance(passed.attention, passed.prefix, lengths, batch.times, frame_rate)
     found["guide"] = guide.item()
-    return total + _GUIDE_WEIGHT * guide, found
+    return total + guided * guide, found
 
 
 def guidance(
