@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from zonos.pace import STEPS, Pace
+from zonos.pace import STEP_GROWTH, STEPS, Pace
 
 
 def run(pace: Pace, rows: int, seconds: float, noise: float = 0.0) -> int | None:
@@ -34,3 +34,14 @@ def test_one_slow_step_is_no_reason() -> None:
     assert run(pace, 4, 0.03) is None
     assert run(pace, 8, 0.04) is None
     assert pace.record(8, 9.0) is None
+
+
+def test_speed_of_one_row_is_told_by_the_steps_of_all_sizes() -> None:
+    pace = Pace()
+    assert pace.frames_per_second_alone() is None
+    for rows in (2, 4, 8):
+        run(pace, rows, 0.02 * rows**STEP_GROWTH, noise=0.1)
+    pace.record(8, 30.0)  # the machine slept
+    speed = pace.frames_per_second_alone()
+    assert speed is not None
+    assert 44 < speed <= 50

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ import soundfile
 from test_projects_api import Visitor
 
 from ui import listen, projects
+from ui.ahead import ahead
 from ui.checks import look
+from ui.engines import Engines
 from ui.verdict import faults
 from zonos.line import Line
 from zonos.text.dictionary import Dictionary, Entry
@@ -79,6 +82,18 @@ def test_a_look_at_a_line_names_sound_length_and_trouble() -> None:
     assert "It speaks en-us (English (America))." in unknown["error"]
     slow = look(Line(id="a", text="Hello, big world.", speaking_rate=5), Dictionary(), "no-such-model")
     assert slow["seconds"] > plain["seconds"]
+
+
+def test_a_run_is_foreseen_at_the_speed_of_the_engine_that_is_there() -> None:
+    said = [Line(id="a", text="Hello there."), Line(id="b", text="And a longer line, for the second row.")]
+    slow, fast = (ahead(said, Dictionary(), "mini", speed)["seconds"] for speed in (1.0, 100.0))
+    assert slow == pytest.approx(100 * fast)
+    engine = SimpleNamespace(status=lambda: SimpleNamespace(alone=42.0))
+    engines = Engines(lambda _: engine)  # type: ignore[arg-type,return-value]
+    assert engines.speed("mini") is None
+    with engines.use("mini"):
+        assert engines.speed("mini") == 42.0
+        assert engines.speed("transformer") is None
 
 
 def test_a_run_is_foreseen_before_it_is_started(tmp_path: Path) -> None:

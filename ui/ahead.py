@@ -14,8 +14,16 @@ from zonos.line import Line
 from zonos.text.dictionary import Dictionary
 
 
-def ahead(lines: Iterable[Line], spellings: Dictionary, model: str) -> dict[str, Any]:
+def ahead(
+    lines: Iterable[Line], spellings: Dictionary, model: str, speed: float | None = None
+) -> dict[str, Any]:
     """Takes, rows at once, memory in words and seconds.
+
+    Args:
+        lines: to be spoken.
+        spellings: of their project.
+        model: that speaks them.
+        speed: frames per second of one row, where it was measured.
 
     Nothing for a model that is not on this machine, nor where a GPU is lent by the call.
 
@@ -45,7 +53,9 @@ def ahead(lines: Iterable[Line], spellings: Dictionary, model: str) -> dict[str,
     device = pick_device(None)
     dtype = pick_dtype(None, device, known.config)
     slots = MOST_SLOTS[device.type]
-    plan = plan_run(known.config, requests, dtype=dtype, device=device.type, slots=slots)
+    plan = plan_run(
+        known.config, requests, dtype=dtype, device=device.type, slots=slots, frames_per_second=speed
+    )
     parts = [part for part in (checkpoint.codec, checkpoint.speaker) if part]
     beside = sum(path.stat().st_size for part in parts for path in part.weights)
     return {

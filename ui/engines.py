@@ -33,6 +33,12 @@ class Engines:
         """Name of the model in memory, if any."""
         return self._model
 
+    def speed(self, model: str) -> float | None:
+        """Frames per second of one row, as measured by the engine in memory; None where nothing is known."""
+        with self._turn:
+            engine = self._engine if self._model == model else None
+        return None if engine is None or isinstance(engine, SpaceEngine) else engine.status().alone
+
     @contextmanager
     def use(self, model: str) -> Iterator[Engine | SpaceEngine]:
         """Borrow the engine of ``model``; waits until users of another model are through.

@@ -115,7 +115,8 @@ class Runs:
             project = projects.get(db, token)
             chosen = [row.line for row in _chosen(db, token, which, set()) if _ready(row) and not row.busy]
             spellings = words.dictionary(db, token)
-        return ahead(chosen, spellings, project.settings.model)
+        model = project.settings.model
+        return ahead(chosen, spellings, model, self.engines.speed(model))
 
     def stop(self, token: str, ids: Iterable[str] | None = None) -> str:
         """Stop runs that go on now (some rows, or all); finished takes are kept."""

@@ -127,6 +127,7 @@ class Engine:
             frames=loop.stats["frames"],
             steps=loop.stats["steps"],
             row_steps=loop.stats["row_steps"],
+            alone=loop.pace.frames_per_second_alone(),
         )
 
     def close(self) -> None:

@@ -245,11 +245,10 @@ class Loop:
         """On a GPU: take fewer rows from now on where more of them only make steps slower."""
         now, since = time.perf_counter(), self._read_at
         self._read_at = now
-        steady = since is not None and len(self._running) == rows
-        if not steady or since is None or self.pipeline.model.device.type == "cpu":
+        if since is None or len(self._running) != rows:
             return
         fewer = self.pace.record(rows, (now - since) / self._unread)
-        if fewer is not None:
+        if fewer is not None and self.pipeline.model.device.type != "cpu":
             self.most_rows = fewer
             log.warning("steps of %d rows are slower than they are worth: going on with %d", rows, fewer)
 

@@ -1,7 +1,7 @@
 """Fewer rows where more bring nothing: a card that runs short of memory slows down before it fails.
 
 Reported on an 8 GB card: 15 rows took 146 s where 12 took 81 s (Zonos PR #192). Watched here is the
-time of decode steps by the number of rows in them.
+time of decode steps by the number of rows in them, which also says how long a run will take.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import defaultdict, deque
 
 STEPS = 32  # steps of one size before it is judged
 LOSS = 0.85  # of the frames per second that fewer rows gave
+STEP_GROWTH = 0.3  # a step of n rows takes about n to this power as long as one of a single row
 CONTEXT_ALLOWANCE = 1.3  # rows grow longer while they run, and their steps with them
 
 
@@ -44,6 +45,18 @@ class Pace:
             self._seconds.clear()
             return best
         return None
+
+    def frames_per_second_alone(self) -> float | None:
+        """What one row alone would make, judged by the steps of all sizes; None before there were enough.
+
+        Safe to call from another thread.
+        """
+        alone = [
+            seconds / rows**STEP_GROWTH
+            for rows, times in list(self._seconds.items())
+            for seconds in list(times)
+        ]
+        return 1 / statistics.median(alone) if len(alone) >= STEPS else None
 
     def _frames_per_second(self, rows: int) -> float:
         median = statistics.median(self._seconds[rows])

@@ -12,6 +12,7 @@ from zonos.blocks import BLOCK, first_capacity, grown
 from zonos.config import BackboneConfig, ZonosConfig
 from zonos.mamba2 import STATE_DTYPE, state_bytes_per_row
 from zonos.model import N_EMBEDDINGS, build, exact_names
+from zonos.pace import STEP_GROWTH
 from zonos.request import Request
 
 MOST_SLOTS = {"cuda": 64, "mps": 16, "cpu": 8}  # by default; more can be asked for
@@ -20,7 +21,6 @@ HEADROOM = 0.1
 # Frames per second of one row, before anything was measured on this machine, by device.
 _GUESSED_SPEED = {"cuda": 90.0, "mps": 20.0, "cpu": 4.5}
 _SMALL_MODEL_SPEED = 60.0
-_STEP_GROWTH = 0.3  # a step of n rows takes about n to this power as long as one of a single row
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def plan_run(
     rows = min(slots, len(costs))
     ahead = foresee(costs, slots)
     alone = 1 / (frames_per_second or _guess(config, device))
-    seconds = sum(steps * alone * rows_**_STEP_GROWTH for steps, rows_ in ahead.spans)
+    seconds = sum(steps * alone * rows_**STEP_GROWTH for steps, rows_ in ahead.spans)
     return MemoryPlan(
         weight_bytes=weight_bytes(config, item),
         workspace_bytes=workspace_bytes(config, max(1, rows), item),

@@ -16,6 +16,7 @@ class Status:
         frames: of finished pieces, since the start.
         steps: decode steps since the start.
         row_steps: rows over all steps.
+        alone: frames per second that one row by itself would make, as measured; None at the beginning.
     """
 
     waiting: int
@@ -24,6 +25,7 @@ class Status:
     frames: int
     steps: int
     row_steps: int
+    alone: float | None
 
     @property
     def occupancy(self) -> float:
