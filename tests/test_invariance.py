@@ -226,4 +226,5 @@ def test_model_is_fused(subject: Subject) -> None:
     model: Zonos = subject.model
     assert model.heads[3].weight.data_ptr() != model.heads[4].weight.data_ptr()
     hidden = torch.ones(1, model.config.backbone.d_model)
-    assert torch.equal(model.logits(hidden)[0, 3, :1025], model.heads[3](hidden)[0])
+    # Another width of the product may sum in another order.
+    torch.testing.assert_close(model.logits(hidden)[0, 3, :1025], model.heads[3](hidden)[0])

@@ -19,12 +19,17 @@ import platformdirs
 from filelock import FileLock, Timeout
 
 from ui.migrations import migrate
+from zonos.folders import why_not
 
 BUSY_SECONDS = 10.0
 
 
 class StorageError(Exception):
     """The disk or the database refused; the message is a sentence for the page."""
+
+
+def _refusal(reason: str) -> str:
+    return f"The studio's data folder cannot be used. {reason} Name another one with ZONOS_DATA."
 
 
 def data_folder() -> Path:
@@ -63,8 +68,10 @@ class Store:
             for setting in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
                 self._db.execute(f"PRAGMA {setting}")
             migrate(self._db)
-        except (OSError, ValueError, sqlite3.Error) as error:
-            raise StorageError(f"The data folder {folder} cannot be used: {error}.") from error
+        except (OSError, ValueError) as error:
+            raise StorageError(_refusal(why_not(folder, error))) from error
+        except sqlite3.Error as error:
+            raise StorageError(_refusal(f"{folder}: {error}.")) from error
         self._owner = FileLock(folder / "studio.lock")
 
     @property
