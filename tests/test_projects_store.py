@@ -70,7 +70,7 @@ def test_a_full_disk_is_said_in_words_and_changes_nothing(tmp_path: Path) -> Non
 
 def test_a_folder_that_cannot_be_used_is_said_in_words(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(StorageError, match="is a file, where a folder is needed. Name another"):
+    with pytest.raises(StorageError, match="is a file, where a folder is needed"):
         Store(tmp_path / "file")
 
 
