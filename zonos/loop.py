@@ -78,6 +78,7 @@ class Loop:
         self._unread = 0  # steps since the last look at the flags
         self._read_at: float | None = None  # when that was
         self.most_rows = slots  # that are worth having at once
+        self._crowded = False  # the KV pool ran full, and no row has ended since
 
     # ---- from any thread ---------------------------------------------------------------------
 
@@ -153,6 +154,8 @@ class Loop:
 
     def _admit(self) -> None:
         """Give free slots to the pieces whose turn it is."""
+        if self._crowded and self._running:
+            return
         self._make_way()
         pieces: list[Piece] = []
         plans: list[RowPlan] = []
@@ -264,6 +267,8 @@ class Loop:
         piece = self._running[row]
         self._take_out(row)
         self._start_again(piece)
+        # Whoever came in now would take the blocks that were just freed, and nobody would get on.
+        self._crowded = True
 
     def _back_off(self) -> None:
         """Out of memory: half the slots, what was running waits again, what is done is kept."""
@@ -296,6 +301,7 @@ class Loop:
 
     def _release(self, row: int) -> None:
         """A row's piece is through with it."""
+        self._crowded = False
         self.scheduler.left(self._running[row])
         self._take_out(row)
 
