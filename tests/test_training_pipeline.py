@@ -72,6 +72,21 @@ def test_every_step_in_turn_and_the_engine_loads_the_result(
         assert engine.pipeline.codec.decode(torch.zeros(9, 5, dtype=torch.long)).isfinite().all()
 
 
+def test_the_run_to_go_on_with_finds_where_it_begins() -> None:
+    going_on = config.load(config.DEFAULT.with_name("continue.json"))
+    begin = going_on.model.warm_start
+    assert begin == going_on.codec.warm_start == going_on.speaker.warm_start
+    kept = codec.start(going_on)
+    assert kept.codebooks.any(dim=-1).all()
+    assert kept.config.real == config.load().codec.real_codebooks
+    assert speaker.start(begin).config.centre == "level"
+    with zonos.load(str(begin), slots=1) as engine:
+        (end,) = [
+            e for e in engine.submit([zonos.Line(text="Yes.", seed=1)]) if isinstance(e, (Done, Failed))
+        ]
+    assert isinstance(end, Done)
+
+
 def test_codec_resumes_in_its_second_phase(
     settings: config.Config, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -82,10 +82,7 @@ def write_card(folder: Path, config: Config, state: dict[str, Any]) -> None:
         "real": config.codec.real_codebooks,
         "provenance": f"{state['step']} steps of about {config.model.tokens} positions, "
         f"{state['seconds'] / 60:.0f} minutes of work on {config.model.threads} core(s).",
-        "start": "begun from the checkpoint that was here before, which inherits the licences of its data "
-        "(see LICENCES.md, warm start)"
-        if warm
-        else "begun from random numbers",
+        "start": f"begun from {warm} (see LICENCES.md, warm start)" if warm else "begun from random numbers",
     }
     card = (Path(__file__).with_name("CARD.md")).read_text(encoding="utf-8")
     (folder / "README.md").write_text(card.format(**facts), encoding="utf-8")

@@ -173,9 +173,9 @@ class Trainer:
         ):
             for group in optimiser.param_groups:
                 group["lr"] = lr * factor
-        total, losses = loss(
-            self.model, batch, self.real, self.frame_rate, self._silent(), guide_weight(self.done)
-        )
+        # A model that begins with another's weights can follow the text already.
+        guided = guide_weight(self.done if self.settings.warm_start is None else 1.0)
+        total, losses = loss(self.model, batch, self.real, self.frame_rate, self._silent(), guided)
         total.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         for optimiser in self.optimisers:
