@@ -11,6 +11,7 @@ NAMES = {
     "occupancy": "useful row-steps of all row-steps on 60 short and 4 long lines",
     "memory": "KV reserved against used, predicted against measured peak",
     "sampling": "seeded against unseeded noise, each sampler setting, and the host's work per step",
+    "packed": "bf16 weights on the CPU, laid out once or at every call",
     "codec": "chunked against whole decode: difference and cost",
     "startup": "import, help, load and first page",
     "hybrid": "the hybrid against a transformer of like size",

@@ -17,6 +17,7 @@ from zonos.config import ZonosConfig
 from zonos.devices import pick_device, pick_dtype
 from zonos.invariance import lane_quantum
 from zonos.model import Zonos
+from zonos.packed import pack
 from zonos.rows import RowPlan
 from zonos.runner import Runner
 from zonos.sampler_settings import SamplerSettings
@@ -58,7 +59,7 @@ def load_model(options: argparse.Namespace) -> Zonos:
         return without_eos(model)
     kind, d_model, layers = SIZES[options.weights]
     config: ZonosConfig = random_config(kind, d_model=d_model, n_layer=layers)
-    return random_model(config, device=device, dtype=pick_dtype(options.dtype, device, config))
+    return pack(random_model(config, device=device, dtype=pick_dtype(options.dtype, device, config)))
 
 
 def without_eos(model: Zonos) -> Zonos:

@@ -19,6 +19,7 @@ from zonos.errors import LineError
 from zonos.hub import Checkpoint, generation_defaults, iter_tensors, read_tensors, resolve
 from zonos.hub.download import Report
 from zonos.model import Zonos, build, load_weights
+from zonos.packed import pack
 from zonos.prefixes import Prefixes
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def load_pipeline(
     config = ZonosConfig.from_file(checkpoint.config)
     where = pick_device(device)
     number = pick_dtype(dtype, where, config)
-    network = load_weights(build(config), iter_tensors(checkpoint.weights), where, number)
+    network = pack(load_weights(build(config), iter_tensors(checkpoint.weights), where, number))
     return Pipeline(
         checkpoint=checkpoint,
         model=network,
