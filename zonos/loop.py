@@ -245,13 +245,17 @@ class Loop:
             self._unread = 0
 
     def _watch_pace(self, rows: int) -> None:
-        """On a GPU: take fewer rows from now on where more of them only make steps slower."""
+        """Keep step times; on a GPU, take fewer rows from now on where more only make steps slower."""
         now, since = time.perf_counter(), self._read_at
         self._read_at = now
         if since is None or len(self._running) != rows:
             return
-        fewer = self.pace.record(rows, (now - since) / self._unread)
-        if fewer is not None and self.pipeline.model.device.type != "cpu":
+        seconds = (now - since) / self._unread
+        if self.pipeline.model.device.type == "cpu":
+            self.pace.note(rows, seconds)
+            return
+        fewer = self.pace.record(rows, seconds)
+        if fewer is not None:
             self.most_rows = fewer
             log.warning("steps of %d rows are slower than they are worth: going on with %d", rows, fewer)
 

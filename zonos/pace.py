@@ -27,15 +27,18 @@ class Pace:
     def __init__(self) -> None:
         self._seconds: dict[int, deque[float]] = defaultdict(lambda: deque(maxlen=STEPS))
 
+    def note(self, rows: int, seconds: float) -> None:
+        """Take in one step's time, and judge nothing."""
+        self._seconds[rows].append(seconds)
+
     def record(self, rows: int, seconds: float) -> int | None:
         """Take in one step's time.
 
         Returns:
             The number of rows to go back to, or None while more rows are no loss.
         """
-        times = self._seconds[rows]
-        times.append(seconds)
-        if len(times) < STEPS:
+        self.note(rows, seconds)
+        if len(self._seconds[rows]) < STEPS:
             return None
         fewer = [n for n, found in self._seconds.items() if n <= rows * 0.8 and len(found) == STEPS]
         if not fewer:
