@@ -1,8 +1,7 @@
 """Linear layers in the order that the processor multiplies in: bf16 on the CPU.
 
-torch's own bf16 product lays the weights out anew at every call, which for the few rows of a decode
-step takes longer than the product. Laid out once, a layer of the 1.6 B model is 2.2 times as fast at
-2 rows and 1.6 times at 32 (two cores with AVX512-BF16; ``python -m benchmarks packed``).
+torch's own bf16 product lays the weights out anew at every call, which costs most where few rows share
+it. What it is worth by rows: ``python -m benchmarks packed``, docs/performance.md.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import logging
 import torch
 from torch import Tensor, nn
 
+from zonos.mamba2 import Mamba2
 from zonos.model import Zonos
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ def pack(model: Zonos) -> Zonos:
         for name in ("in_proj", "out_proj", "fc1", "fc2"):
             child = module._modules.get(name)
             # Mamba2 takes its weights by hand.
-            if isinstance(child, nn.Linear) and not hasattr(module, "exact"):
+            if isinstance(child, nn.Linear) and not isinstance(module, Mamba2):
                 setattr(module, name, PackedLinear(child))
     return model
 
