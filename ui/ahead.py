@@ -56,11 +56,9 @@ def ahead(
     plan = plan_run(
         known.config, requests, dtype=dtype, device=device.type, slots=slots, frames_per_second=speed
     )
-    parts = [part for part in (checkpoint.codec, checkpoint.speaker) if part]
-    beside = sum(path.stat().st_size for part in parts for path in part.weights)
     return {
         "takes": plan.takes,
         "rows": plan.rows,
-        "memory": readable_size(plan.peak_bytes + beside),
+        "memory": readable_size(plan.peak_bytes + checkpoint.bytes_beside_model),
         "seconds": plan.seconds,
     }

@@ -87,12 +87,10 @@ def _memory(
     dtype = pick_dtype(options.dtype, device, config)
     slots = options.slots or MOST_SLOTS[device.type]
     plan = plan_run(config, list(requests), dtype=dtype, device=device.type, slots=slots)
-    parts = [part for part in (checkpoint.codec, checkpoint.speaker) if part]
-    beside = sum(path.stat().st_size for part in parts for path in part.weights)
     return {
         "device": device.type,
         "dtype": str(dtype).removeprefix("torch."),
-        "model_bytes": plan.weight_bytes + plan.workspace_bytes + beside,
+        "model_bytes": plan.weight_bytes + plan.workspace_bytes + checkpoint.bytes_beside_model,
         "kv_bytes": plan.kv_bytes,
         "rows": plan.rows,
     }

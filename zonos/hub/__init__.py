@@ -71,6 +71,12 @@ class Checkpoint:
         )
 
     @property
+    def bytes_beside_model(self) -> int:
+        """Size of the weights of codec and speaker encoder."""
+        parts = [part for part in (self.codec, self.speaker) if part]
+        return sum(path.stat().st_size for part in parts for path in part.weights)
+
+    @property
     def bytes_on_disk(self) -> int:
         """Size of all its files."""
         return sum(path.stat().st_size for path in self.files)
