@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -106,6 +107,7 @@ def test_a_dry_run_shows_phonemes_lengths_pieces_and_memory(cli: CommandLine, no
     assert "wɜːld" in found.out
     assert "1 piece ·" in found.out
     assert "Memory on cpu in float32" in found.out
+    assert re.search(r"Time: about \d+ (s|min) \(", found.out)
     assert not found.folder.exists()
 
 

@@ -54,16 +54,20 @@ class Item:
 
 
 def load(data: Path, cache: Path, codec: MiniCodec, encoder: SpeakerEncoder, limit: int) -> list[Item]:
-    """Items of the first ``limit`` shards; what is not in the cache is encoded and put there."""
+    """Items of the first ``limit`` shards; what is not in the cache is encoded and put there.
+
+    A shard that is in the cache need not be there any more.
+    """
     cache.mkdir(parents=True, exist_ok=True)
     items: list[Item] = []
-    for path in sorted(data.glob("shard-*.npz"))[:limit]:
-        kept = cache / f"{path.stem}.pt"
+    names = {path.stem for path in (*data.glob("shard-*.npz"), *cache.glob("shard-*.pt"))}
+    for name in sorted(names)[:limit]:
+        kept = cache / f"{name}.pt"
         if not kept.exists():
             part = kept.with_suffix(".part")
-            torch.save(_encode(Shard(path), codec, encoder), part)
+            torch.save(_encode(Shard(data / f"{name}.npz"), codec, encoder), part)
             part.replace(kept)
-            print(f"model: encoded {path.name}", flush=True)
+            print(f"model: encoded {name}", flush=True)
         items += [Item(**fields) for fields in torch.load(kept, weights_only=True)]
     return items
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,7 +22,7 @@ def ahead(
         lines: to be spoken.
         spellings: of their project.
         model: that speaks them.
-        speed: frames per second of one row, where it was measured.
+        speed: frames per second of one row, where the engine in memory has measured it.
 
     Nothing for a model that is not on this machine, nor where a GPU is lent by the call.
 
@@ -31,34 +30,26 @@ def ahead(
     """
     if is_zero_gpu() or not any(info.name == model and info.present for info in hub.available()):
         return {}
-    from zonos.codec import frame_rate_of
-    from zonos.devices import pick_device, pick_dtype
+    from zonos.ahead import frame_rate, look_ahead
     from zonos.hub.weights import readable_size
-    from zonos.plan import MOST_SLOTS, plan_run
     from zonos.request import Request, make_request
 
     def made(line: Line) -> Request | None:
         try:
-            return make_request(line, known.defaults, known.config, frame_rate, spellings)
+            return make_request(line, known.defaults, known.config, rate, spellings)
         except LineError:  # the row says why
             return None
 
     known = voicing(model)
     checkpoint = hub.resolve(model, download=False)
-    codec = checkpoint.codec.config
-    frame_rate = frame_rate_of(json.loads(codec.read_text(encoding="utf-8")) if codec else {})
+    rate = frame_rate(checkpoint)
     requests = [request for request in map(made, lines) if request]
     if not requests:
         return {}
-    device = pick_device(None)
-    dtype = pick_dtype(None, device, known.config)
-    slots = MOST_SLOTS[device.type]
-    plan = plan_run(
-        known.config, requests, dtype=dtype, device=device.type, slots=slots, frames_per_second=speed
-    )
+    found = look_ahead(checkpoint, known.config, requests, speed=speed)
     return {
-        "takes": plan.takes,
-        "rows": plan.rows,
-        "memory": readable_size(plan.peak_bytes + checkpoint.bytes_beside_model),
-        "seconds": plan.seconds,
+        "takes": found.plan.takes,
+        "rows": found.plan.rows,
+        "memory": readable_size(found.peak_bytes),
+        "seconds": found.plan.seconds,
     }

@@ -26,6 +26,7 @@ from zonos.pipeline import Pipeline, load_pipeline
 from zonos.plan import plan_pool
 from zonos.request import Preview, make_request, new_seed, preview
 from zonos.run import Run
+from zonos.speeds import Speeds
 from zonos.status import Status
 from zonos.takes import Preparation, Take
 from zonos.text.dictionary import Dictionary
@@ -42,6 +43,7 @@ class Engine:
         slots: most rows decoded at once; None = what suits the device.
         voices: where voices are looked up unless a run brings its own source.
         inline: no threads; whoever iterates a run does the work.
+        speeds: where the speed of this machine is kept for previews; None = nowhere.
         options: for the loop (see ``zonos.loop.Loop``).
     """
 
@@ -52,8 +54,10 @@ class Engine:
         slots: int | None = None,
         voices: VoiceSource | None = None,
         inline: bool = False,
+        speeds: Speeds | None = None,
         **options: Any,
     ) -> None:
+        self._speeds = speeds
         self.pipeline, self.voices, self.inline = pipeline, voices, inline
         self._wake = threading.Condition()
         self._closed = False
@@ -150,6 +154,11 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _keep_speed(self) -> None:
+        if self._speeds is not None and (alone := self.loop.pace.frames_per_second_alone()):
+            model = self.pipeline.model
+            self._speeds.keep(self.pipeline.name, model.device, model.dtype, alone)
+
     # ---- the work ----------------------------------------------------------------------------
 
     def pump(self) -> bool:
@@ -165,6 +174,8 @@ class Engine:
                     return
             try:
                 self.loop.turn()
+                if not self.loop.has_work():
+                    self._keep_speed()
             except Exception:
                 log.exception("the decode loop failed")
                 self.loop.fail_all("engine_failed", "The generator failed and was restarted; try again.")
@@ -224,4 +235,4 @@ def load(
 ) -> Engine:
     """Load a checkpoint and start an engine on it; see ``load_pipeline`` and :class:`Engine`."""
     pipeline = load_pipeline(model, device=device, dtype=dtype, progress=progress)
-    return Engine(pipeline, slots=slots, voices=voices, inline=inline, **options)
+    return Engine(pipeline, slots=slots, voices=voices, inline=inline, speeds=Speeds(), **options)

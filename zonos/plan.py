@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 
@@ -89,11 +90,6 @@ class MemoryPlan:
     takes: int
     seconds: float | None
 
-    @property
-    def peak_bytes(self) -> int:
-        """All of it."""
-        return self.weight_bytes + self.workspace_bytes + self.kv_bytes
-
 
 def token_bytes(config: BackboneConfig, item_bytes: int) -> int:
     """Keys and values of one token in one lane, over all attention layers."""
@@ -120,6 +116,7 @@ def pool_bytes(config: BackboneConfig, slots: int, blocks: int, item_bytes: int)
     return capacity * block_bytes(config, item_bytes) + lanes * state_bytes_per_row(config)
 
 
+@lru_cache(maxsize=8)  # it builds the whole network, without memory for it
 def weight_bytes(config: ZonosConfig, item_bytes: int) -> int:
     """All parameters of the model, those that stay in fp32 counted as such."""
     model = build(config)

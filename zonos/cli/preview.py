@@ -1,31 +1,29 @@
-"""``--dry-run``: what would be said, how long it lasts and what memory it takes, without a model."""
+"""``--dry-run``: what would be said, how long that lasts, and what memory and time it takes, without a model."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
+import torch
+
+from zonos.ahead import Ahead, frame_rate, look_ahead
 from zonos.cli.lines import Gathered, Job
 from zonos.cli.options import Options
 from zonos.cli.show import Console
-from zonos.codec import frame_rate_of
 from zonos.config import ZonosConfig
-from zonos.devices import pick_device, pick_dtype
 from zonos.errors import LineError
 from zonos.hub import Checkpoint, generation_defaults, resolve
 from zonos.hub.weights import readable_size
 from zonos.line import Line
-from zonos.plan import MOST_SLOTS, plan_run
 from zonos.request import Request, make_request
 from zonos.voices import VoiceFolder
-from zonos.words import count
+from zonos.words import count, duration
 
 
 @dataclass(frozen=True)
-class Foreseen:
+class Ready:
     """One line, made ready as far as that goes without a model."""
 
     job: Job
@@ -43,30 +41,36 @@ def preview(options: Options, gathered: Gathered, console: Console) -> int:
     config = ZonosConfig.from_file(checkpoint.config)
     for row in gathered.bad_rows:
         console.bad_row(row)
-    good, failed = _foresee(options, gathered.jobs, checkpoint, config)
+    good, failed = _make_ready(options, gathered.jobs, checkpoint, config)
     for job, reason in failed:
         console.note(f"{job.place}: {reason}")
-    memory = _memory(options, checkpoint, config, [one.request for one in good])
+    ahead = look_ahead(
+        checkpoint,
+        config,
+        [one.request for one in good],
+        device=options.device,
+        dtype=options.dtype,
+        slots=options.slots,
+    )
     show = _show_json if options.json else _show_text
-    show(good, memory, len(failed) + len(gathered.bad_rows))
+    show(good, ahead, len(failed) + len(gathered.bad_rows))
     return int(bool(failed) or not gathered.whole)
 
 
-def _foresee(
+def _make_ready(
     options: Options, jobs: Iterable[Job], checkpoint: Checkpoint, config: ZonosConfig
-) -> tuple[list[Foreseen], list[tuple[Job, str]]]:
+) -> tuple[list[Ready], list[tuple[Job, str]]]:
     """Lines made ready, and those that would fail, each with its reason."""
     voices = VoiceFolder(options.voice_folders, allow_paths=True)
     defaults = generation_defaults(checkpoint)
-    codec = checkpoint.codec.config
-    frame_rate = frame_rate_of(json.loads(codec.read_text(encoding="utf-8")) if codec else {})
+    rate = frame_rate(checkpoint)
     good, failed = [], []
     for job in jobs:
-        ready = _ready(job, voices, lambda line: make_request(line, defaults, config, frame_rate))
+        ready = _ready(job, voices, lambda line: make_request(line, defaults, config, rate))
         if isinstance(ready, LineError):
             failed.append((job, ready.reason))
         else:
-            good.append(Foreseen(job, ready, ready.expected_seconds(frame_rate)))
+            good.append(Ready(job, ready, ready.expected_seconds(rate)))
     return good, failed
 
 
@@ -79,24 +83,7 @@ def _ready(job: Job, voices: VoiceFolder, make: Callable[[Line], Request]) -> Re
         return error
 
 
-def _memory(
-    options: Options, checkpoint: Checkpoint, config: ZonosConfig, requests: Iterable[Request]
-) -> dict[str, Any]:
-    """Bytes for the model, and for the longest pieces that are spoken at once."""
-    device = pick_device(options.device)
-    dtype = pick_dtype(options.dtype, device, config)
-    slots = options.slots or MOST_SLOTS[device.type]
-    plan = plan_run(config, list(requests), dtype=dtype, device=device.type, slots=slots)
-    return {
-        "device": device.type,
-        "dtype": str(dtype).removeprefix("torch."),
-        "model_bytes": plan.weight_bytes + plan.workspace_bytes + checkpoint.bytes_beside_model,
-        "kv_bytes": plan.kv_bytes,
-        "rows": plan.rows,
-    }
-
-
-def _show_text(good: list[Foreseen], memory: dict[str, Any], failed: int) -> None:
+def _show_text(good: list[Ready], ahead: Ahead, failed: int) -> None:
     for one in good:
         line, pieces = one.job.line, len(one.request.pieces)
         about = [line.name or line.id or "", line.voice or "no voice", one.request.spoken.language]
@@ -110,13 +97,21 @@ def _show_text(good: list[Foreseen], memory: dict[str, Any], failed: int) -> Non
     seconds = sum(one.seconds * one.job.line.takes for one in good)
     planned = f"{count(len(good), 'line')}, {count(takes, 'take')}"
     print(f"{planned}, about {seconds:.1f} s of speech; {failed} would fail.")
+    plan, dtype = ahead.plan, _name(ahead.dtype)
     print(
-        f"Memory on {memory['device']} in {memory['dtype']}: about {readable_size(memory['model_bytes'])} "
-        f"for the model and {readable_size(memory['kv_bytes'])} for {count(memory['rows'], 'take')} at once."
+        f"Memory on {ahead.device.type} in {dtype}: about {readable_size(ahead.model_bytes)} "
+        f"for the model and {readable_size(plan.kv_bytes)} for {count(plan.rows, 'take')} at once."
     )
+    if plan.seconds is not None:
+        by = "at the speed last seen here" if ahead.measured else "a guess: nothing was spoken here yet"
+        print(f"Time: about {duration(plan.seconds)} ({by}).")
 
 
-def _show_json(good: list[Foreseen], memory: dict[str, Any], failed: int) -> None:
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _show_json(good: list[Ready], ahead: Ahead, failed: int) -> None:
     for one in good:
         job, request = one.job, one.request
         entry = {
@@ -133,5 +128,23 @@ def _show_json(good: list[Foreseen], memory: dict[str, Any], failed: int) -> Non
         }
         print(json.dumps(entry))
     seconds = sum(one.seconds * one.job.line.takes for one in good)
-    total = {"lines": len(good), "failed": failed, "expected_seconds": round(seconds, 3)}
-    print(json.dumps({"event": "plan", **total, "memory": memory}), file=sys.stdout)
+    plan = ahead.plan
+    print(
+        json.dumps(
+            {
+                "event": "plan",
+                "lines": len(good),
+                "failed": failed,
+                "expected_seconds": round(seconds, 3),
+                "memory": {
+                    "device": ahead.device.type,
+                    "dtype": _name(ahead.dtype),
+                    "model_bytes": ahead.model_bytes,
+                    "kv_bytes": plan.kv_bytes,
+                    "rows": plan.rows,
+                },
+                "work_seconds": None if plan.seconds is None else round(plan.seconds, 1),
+                "work_seconds_measured": ahead.measured,
+            }
+        )
+    )
