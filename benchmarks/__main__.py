@@ -10,6 +10,7 @@ NAMES = {
     "latency": "time to the first sound and to the end of one line, alone and beside others",
     "occupancy": "useful row-steps of all row-steps on 60 short and 4 long lines",
     "memory": "KV reserved against used, predicted against measured peak",
+    "attention": "the paged product against padded, bucketed and compiled attention",
     "sampling": "seeded against unseeded noise, each sampler setting, and the host's work per step",
     "packed": "bf16 weights on the CPU, laid out once or at every call",
     "codec": "chunked against whole decode: difference and cost",

@@ -18,7 +18,15 @@ from benchmarks.work import (
 )
 from zonos.blocks import BLOCK
 from zonos.model import Zonos
-from zonos.plan import RowCost, foresee, pool_bytes, token_bytes, weight_bytes, workspace_bytes
+from zonos.plan import (
+    RowCost,
+    foresee,
+    pool_bytes,
+    prefill_tokens,
+    token_bytes,
+    weight_bytes,
+    workspace_bytes,
+)
 from zonos.runner import Runner
 
 _STATM = Path("/proc/self/statm")
@@ -42,9 +50,11 @@ def main(argv: list[str]) -> int:
     measured = watch.most - before
     pool = sum(tensor.nbytes for tensor in runner.state.pools())
     config, item = model.config, model.dtype.itemsize
-    ahead = foresee([RowCost(i.prefix, i.frames + config.n_codebooks, 2) for i in script], options.slots)
+    costs = [RowCost(i.prefix, i.frames + config.n_codebooks, 2) for i in script]
+    ahead = foresee(costs, options.slots)
+    tokens = prefill_tokens(costs, options.slots, model.device.type)
     predicted_pool = pool_bytes(config.backbone, options.slots, ahead.blocks, item)
-    predicted = predicted_pool + workspace_bytes(config, options.slots, item)
+    predicted = predicted_pool + workspace_bytes(config, options.slots, ahead.blocks, tokens, item)
     weights = weight_bytes(config, item)
     rows = [
         {

@@ -24,6 +24,10 @@ def check(tables: BlockTables, content: dict[int, list[str]], pool: dict[int, st
         assert not tables.table[lane, tables.used[lane] :].any()
     assert (tables.start[tables.live :] == NOWHERE).all()
     assert tables.start[0] == NOWHERE
+    order, first = tables.order(LANES, tables.live + 2)
+    listed = [block for lane in range(LANES) for block in tables.blocks(lane)]
+    assert order.tolist() == listed + [0] * 3
+    assert first.tolist() == [sum(tables.used[:lane]) for lane in range(LANES)]
 
 
 @given(

@@ -32,7 +32,7 @@ def logits_of_next_step(runner: Runner) -> torch.Tensor:
     inputs = runner.step_inputs()
     positions = runner.rows.position[inputs.row_of_lane]
     kv_heads = runner.model.config.backbone.attn_cfg.num_heads_kv
-    view = StepView(inputs.table, inputs.lane_of_block, inputs.start_of_block, positions, kv_heads)
+    view = StepView(inputs.blocks, positions, kv_heads)
     runner.state.bind(view)
     x = runner.model.embed_frames(runner.rows.frame[inputs.row_of_lane])
     logits = runner.model.logits(runner.model.backbone.decode(x, positions, runner.state))

@@ -106,7 +106,7 @@ def test_moved_buffers_are_captured_anew() -> None:
     ran: list[StepInputs] = []
     graphs = StepGraphs(ran.append, fake_capture(log))
     index = torch.zeros(2, dtype=torch.int64)
-    inputs = StepInputs(1, index, index, index, index[None], index, index, Exact().__class__)  # type: ignore[arg-type]
+    inputs = StepInputs(1, index, index, index, index[None], *[index] * 4, Exact().__class__)  # type: ignore[arg-type]
     for address in (7, 7, 7, 8, 8, 7):
         graphs.run(inputs, (address,))
     assert len(ran) == 6

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from training import golden, progress
 from training.config import Config
-from training.data import Shard
 from training.evaluate import CLIP_TEXTS
+from training.model import load_items, open_codec
 from training.speakers import NAMED
-from training.teacher import SAMPLE_RATE, Teacher
+from training.teacher import Teacher
 from training.trial import record_clip
 from zonos.line import DEFAULT_MIX
 
@@ -71,14 +71,14 @@ def run(config: Config) -> Path:
 
 def write_card(folder: Path, config: Config, state: dict[str, Any]) -> None:
     """README.md from CARD.md; the table is filled in by ``evaluate --card``."""
-    shards = sorted((config.runs / "data").glob("shard-*.npz"))[: config.model.shards]
-    meta = [item for path in shards for item in Shard(path).meta]
+    codec = open_codec(config.runs / "codec")
+    items = load_items(config, codec)
     warm = config.model.warm_start
     facts = {
         "megabytes": sum(path.stat().st_size for path in folder.glob("*.safetensors")) / 1e6,
         "voices": ", ".join(speaker.name for speaker in NAMED),
-        "utterances": len(meta),
-        "hours": sum(item["samples"] for item in meta) / SAMPLE_RATE / 3600,
+        "utterances": len(items),
+        "hours": sum(item.codes.shape[1] for item in items) / codec.frame_rate / 3600,
         "real": config.codec.real_codebooks,
         "provenance": f"{state['step']} steps of about {config.model.tokens} positions, "
         f"{state['seconds'] / 60:.0f} minutes of work on {config.model.threads} core(s).",

@@ -58,6 +58,20 @@ class BlockTables:
         """Blocks of the longest of the first ``lanes`` lanes."""
         return int(self.used[:lanes].max(initial=1))
 
+    def order(self, lanes: int, room: int) -> tuple[np.ndarray, np.ndarray]:
+        """Blocks of the first ``lanes`` lanes, one lane after another.
+
+        Returns:
+            order: int64 [room], zeros behind the last block.
+            first: int64 [lanes], where each lane's blocks begin.
+        """
+        used = self.used[:lanes]
+        table = self.table[:lanes]
+        order = np.zeros(room, dtype=np.int64)
+        found = table[np.arange(table.shape[1]) < used[:, None]]
+        order[: len(found)] = found
+        return order, np.cumsum(used) - used
+
     def missing(self, lane: int, tokens: int) -> int:
         """Blocks that the lane still needs to hold ``tokens`` tokens."""
         return max(0, -(-tokens // BLOCK) - int(self.used[lane]))

@@ -13,13 +13,17 @@ partial sums are added in the lane's own order.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from zonos.blocks import BLOCK, BlockTables, grown
 from zonos.config import BackboneConfig
 from zonos.mamba2 import STATE_DTYPE, state_shapes
 
+_LEAST = 1e-30
 _FORBIDDEN = -1e30  # finite, so that a block without any valid key yields weight 0 and never NaN
 
 
@@ -160,7 +164,7 @@ class LaneState:
     def recurrent(self, layer: int) -> tuple[Tensor, Tensor]:
         """See ``LayerState.recurrent``."""
         assert self._view is not None
-        at, lanes = self._mamba[layer], self._view.table.shape[0]
+        at, lanes = self._mamba[layer], self._view.index.table.shape[0]
         return self._conv[at, :lanes], self._ssm[at, :lanes]
 
     def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -169,24 +173,38 @@ class LaneState:
         return paged_attention(q, k, v, self.keys[layer], self.values[layer], self._view, self.scale)
 
 
+class BlockIndex(NamedTuple):
+    """Whose block is whose, as tensors.
+
+    Attributes:
+        table: [lanes, width] int64, block ids in the lane's order, 0 where it has none.
+        order: [blocks - 1] int64, the tables' blocks one lane after another, then zeros.
+        first: [lanes] int64, where each lane's blocks begin in ``order``.
+        lane: [blocks] int64, the lane each block belongs to.
+        start: [blocks] int64, position of the block's first token in its lane.
+    """
+
+    table: Tensor
+    order: Tensor
+    first: Tensor
+    lane: Tensor
+    start: Tensor
+
+
 class StepView:
-    """Index tensors of one decode step, shared by all layers.
+    """What all layers of one decode step share.
 
     Args:
-        table: [lanes, width] int64, block ids in the lane's order, 0 where it has none.
-        lane_of_block: [blocks] int64, the lane each block belongs to.
-        start_of_block: [blocks] int64, position of the block's first token in its lane.
+        index: whose block is whose.
         positions: [lanes] int64, where the new token goes.
         kv_heads: key and value heads.
     """
 
-    def __init__(
-        self, table: Tensor, lane_of_block: Tensor, start_of_block: Tensor, positions: Tensor, kv_heads: int
-    ) -> None:
-        self.table, self.lane_of_block = table, lane_of_block
+    def __init__(self, index: BlockIndex, positions: Tensor, kv_heads: int) -> None:
+        self.index, table = index, index.table
         offset = torch.arange(BLOCK, device=table.device)
-        at = start_of_block[:, None] + offset
-        valid = at <= positions[lane_of_block][:, None]
+        at = index.start[:, None] + offset
+        valid = at <= positions[index.lane][:, None]
         self.bias = torch.where(valid, 0.0, _FORBIDDEN)[:, None, None, :]  # [blocks, 1, 1, BLOCK]
         block = table.gather(1, (positions // BLOCK)[:, None])  # [lanes, 1]
         heads = torch.arange(kv_heads, device=table.device)
@@ -201,25 +219,44 @@ def paged_attention(
     Args:
         q: [lanes, heads, head_dim]; k, v: [lanes, kv_heads, head_dim].
         keys, values: pools [capacity, kv_heads, BLOCK, head_dim], written in place.
-        view: the step's index tensors.
+        view: of the step.
         scale: of the scores.
 
     Returns:
         [lanes, heads, head_dim].
     """
     lanes, heads, dim = q.shape
-    kv_heads = k.shape[1]
+    kv_heads, index = k.shape[1], view.index
     keys.view(-1, dim).index_copy_(0, view.slots, k.reshape(-1, dim))
     values.view(-1, dim).index_copy_(0, view.slots, v.reshape(-1, dim))
-    blocks = view.lane_of_block.shape[0]
-    grouped = (q * scale).view(lanes, kv_heads, heads // kv_heads, dim)[view.lane_of_block]
+    blocks = index.lane.shape[0]
+    grouped = (q * scale).view(lanes, kv_heads, heads // kv_heads, dim)[index.lane]
     scores = torch.matmul(grouped, keys[:blocks].transpose(-1, -2)).float() + view.bias
     scores[0] = _FORBIDDEN  # block 0 borrowed a lane's query, which may not be finite
     peak = scores.amax(-1)  # [blocks, kv_heads, group]
     weights = (scores - peak[..., None]).exp()
     total = weights.sum(-1)
     mixed = torch.matmul(weights.to(values.dtype), values[:blocks]).float()  # [blocks, kv, group, dim]
-    lane_peak = peak[view.table]  # [lanes, width, kv_heads, group]
-    share = (lane_peak - lane_peak.amax(1, keepdim=True)).exp()
-    out = (mixed[view.table] * share[..., None]).sum(1) / (total[view.table] * share).sum(1)[..., None]
+    lane_peak = peak[index.table].amax(1)  # [lanes, kv_heads, group]
+    share = (peak - lane_peak[index.lane]).exp()
+    share[0] = 0.0
+    weight = sum_by_lane(total * share, index).clamp_min(_LEAST)  # of padding lanes it is 0
+    out = sum_by_lane(mixed * share[..., None], index) / weight[..., None]
     return out.to(q.dtype).reshape(lanes, heads, dim)
+
+
+def sum_by_lane(parts: Tensor, index: BlockIndex) -> Tensor:
+    """Sums over each lane's blocks, in the lane's own order: [blocks, ...] -> [lanes, ...].
+
+    It reads the blocks that there are. (A sum over the padded tables reads lanes times the longest lane:
+    six times as slow where one long lane is among short ones, ``python -m benchmarks attention``.)
+    """
+    if parts.device.type == "mps":  # not every release has the operator there
+        return sum_by_table(parts, index)
+    sums = F.embedding_bag(index.order, parts.flatten(1), index.first, mode="sum")
+    return sums.unflatten(1, parts.shape[1:])
+
+
+def sum_by_table(parts: Tensor, index: BlockIndex) -> Tensor:
+    """The same sums, read over the padded tables; ``parts[0]`` must be 0."""
+    return parts[index.table].sum(1)

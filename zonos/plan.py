@@ -15,6 +15,7 @@ from zonos.mamba2 import STATE_DTYPE, state_bytes_per_row
 from zonos.model import N_EMBEDDINGS, build, exact_names
 from zonos.pace import STEP_GROWTH
 from zonos.request import Request
+from zonos.shapes import PACKED_TOKENS
 
 MOST_SLOTS = {"cuda": 64, "mps": 16, "cpu": 8}  # by default; more can be asked for
 # Of the memory that is free, this share is never planned with: allocators fragment.
@@ -76,7 +77,7 @@ class MemoryPlan:
 
     Attributes:
         weight_bytes: of the model.
-        workspace_bytes: of one decode step, logits and attention.
+        workspace_bytes: of a decode step or a prefill.
         kv_bytes: keys, values and recurrent states of all slots, as the pool grows for them.
         rows: rows at once.
         takes: in all.
@@ -127,12 +128,33 @@ def weight_bytes(config: ZonosConfig, item_bytes: int) -> int:
     )
 
 
-def workspace_bytes(config: ZonosConfig, rows: int, item_bytes: int) -> int:
-    """Activations of one decode step: logits, their probabilities and noise, and the widest layer."""
-    logits = config.n_codebooks * N_EMBEDDINGS
-    per_row = 8 * logits * 4 + 2 * (logits * 4)
-    per_lane = 4 * config.backbone.attn_mlp_d_intermediate * item_bytes
-    return rows * per_row + 2 * rows * per_lane
+def workspace_bytes(config: ZonosConfig, rows: int, blocks: int, tokens: int, item_bytes: int) -> int:
+    """Activations of a decode step or of a prefill, whichever takes more.
+
+    Args:
+        config: the checkpoint's.
+        rows: decoded at once: logits, their probabilities and noise, and the widest layer.
+        blocks: KV blocks attended over.
+        tokens: of the largest prefill, over all its lanes.
+        item_bytes: of a number in the model's type.
+    """
+    backbone, logits = config.backbone, config.n_codebooks * N_EMBEDDINGS
+    width = max(backbone.attn_mlp_d_intermediate, backbone.d_model)
+    step = rows * 10 * logits * 4 + 2 * rows * 4 * width * item_bytes
+    step += blocks * attended_bytes(backbone, item_bytes)
+    return max(step, tokens * (4 * width + 4 * backbone.d_model) * item_bytes)
+
+
+def attended_bytes(config: BackboneConfig, item_bytes: int) -> int:
+    """What attending over one KV block takes for a moment: its queries, its sum, and that weighted, in fp32."""
+    return config.attn_cfg.num_heads * config.head_dim * (2 * item_bytes + 2 * 4)
+
+
+def prefill_tokens(costs: Iterable[RowCost], slots: int, device: str) -> int:
+    """Tokens of the largest prefill: on the CPU of one row, else of as many as are packed together."""
+    sizes = sorted((cost.prefix * cost.lanes for cost in costs), reverse=True)
+    largest = sizes[0] if sizes else 0
+    return largest if device == "cpu" else max(largest, min(sum(sizes[:slots]), PACKED_TOKENS))
 
 
 def row_costs(config: ZonosConfig, requests: Iterable[Request]) -> list[RowCost]:
@@ -173,7 +195,9 @@ def plan_run(
     seconds = sum(steps * alone * rows_**STEP_GROWTH for steps, rows_ in ahead.spans)
     return MemoryPlan(
         weight_bytes=weight_bytes(config, item),
-        workspace_bytes=workspace_bytes(config, max(1, rows), item),
+        workspace_bytes=workspace_bytes(
+            config, max(1, rows), ahead.blocks, prefill_tokens(costs, slots, device), item
+        ),
         kv_bytes=pool_bytes(config.backbone, slots, ahead.blocks, item),
         rows=rows,
         takes=sum(request.line.takes for request in requests),
@@ -203,7 +227,8 @@ def plan_pool(config: ZonosConfig, dtype: torch.dtype, device: torch.device, slo
     if device.type != "cuda":
         return Pool(wanted, None)
     free, _ = torch.cuda.mem_get_info(device)
-    usable = int(free * (1 - HEADROOM)) - workspace_bytes(config, wanted, dtype.itemsize)
-    usable -= 2 * wanted * state_bytes_per_row(config.backbone)
-    blocks = max(3, usable // block_bytes(config.backbone, dtype.itemsize))
+    backbone, item = config.backbone, dtype.itemsize
+    usable = int(free * (1 - HEADROOM)) - workspace_bytes(config, wanted, 0, PACKED_TOKENS, item)
+    usable -= 2 * wanted * state_bytes_per_row(backbone)
+    blocks = max(3, usable // (block_bytes(backbone, item) + attended_bytes(backbone, item)))
     return Pool(wanted, int(blocks))

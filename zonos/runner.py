@@ -24,9 +24,7 @@ from zonos.rows import RowPlan, RowTensors
 from zonos.runner_inputs import StepInputs
 from zonos.sampler_settings import SamplerSettings
 from zonos.sampling import sample
-from zonos.shapes import Bucketed, Exact, Shape, round_up
-
-PACKED_TOKENS = 4096  # most tokens of one prefill: bounds its workspace
+from zonos.shapes import PACKED_TOKENS, Bucketed, Exact, Shape, round_up
 
 
 @dataclass(frozen=True)
@@ -224,12 +222,15 @@ class Runner:
             lanes_of = np.zeros((2, room.rows))
             lanes_of[0, :rows] = [plan.lane_ids[0] for plan in self.plans]
             lanes_of[1, :rows] = [plan.lane_ids[-1] for plan in self.plans]
+            order, first = blocks.order(room.lanes, room.blocks - 1)
             self._inputs = StepInputs(
                 rows=room.rows,
                 row_of_lane=self._index(row_of_lane),
                 cond_lane=self._index(lanes_of[0]),
                 twin_lane=self._index(lanes_of[1]),
                 table=self._index(blocks.table[: room.lanes, : room.width]),
+                order=self._index(order),
+                first=self._index(first),
                 lane_of_block=self._index(blocks.lane[: room.blocks]),
                 start_of_block=self._index(blocks.start[: room.blocks]),
                 use=room.use,
@@ -270,15 +271,7 @@ def decode_step(model: Zonos, state: LaneState, rows: RowTensors, inputs: StepIn
     n = inputs.rows
     live = slice(0, n)
     positions = rows.position[inputs.row_of_lane]
-    state.bind(
-        StepView(
-            inputs.table,
-            inputs.lane_of_block,
-            inputs.start_of_block,
-            positions,
-            model.config.backbone.attn_cfg.num_heads_kv,
-        )
-    )
+    state.bind(StepView(inputs.blocks, positions, model.config.backbone.attn_cfg.num_heads_kv))
     x = model.embed_frames(rows.frame[inputs.row_of_lane])
     hidden = model.backbone.decode(x, positions, state)
     logits = model.logits(hidden)

@@ -12,6 +12,7 @@ from zonos.blocks import WIDTH_STEP
 from zonos.sampler_settings import SamplerUse
 
 ROW_BUCKETS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+PACKED_TOKENS = 4096  # most tokens of one prefill: bounds its workspace
 WINDOW_BUCKETS = (0, 2, 8, 64)
 
 
