@@ -43,7 +43,8 @@ def test_sums_read_the_lanes_own_blocks_in_their_order(extra: int) -> None:
     """Lane 1 has none, as padding has; rooms may be larger than what is in them."""
     table = torch.tensor([[3, 1, 0, 0], [0, 0, 0, 0], [2, 5, 4, 0]])
     order = torch.tensor([3, 1, 2, 5, 4] + [0] * extra)
-    index = BlockIndex(table, order, torch.tensor([0, 2, 2]), torch.zeros(6), torch.zeros(6))
+    first = torch.tensor([0, 2, 2, 5, 5, len(order)])
+    index = BlockIndex(table, order, first, torch.zeros(6), torch.zeros(6))
     parts = torch.randn(6, 2, 3)
     parts[0] = 0.0
     found = sum_by_lane(parts, index)

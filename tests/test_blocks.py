@@ -24,10 +24,13 @@ def check(tables: BlockTables, content: dict[int, list[str]], pool: dict[int, st
         assert not tables.table[lane, tables.used[lane] :].any()
     assert (tables.start[tables.live :] == NOWHERE).all()
     assert tables.start[0] == NOWHERE
-    order, first = tables.order(LANES, tables.live + 2)
+    order, first = tables.order(LANES, tables.live + 6)
     listed = [block for lane in range(LANES) for block in tables.blocks(lane)]
-    assert order.tolist() == listed + [0] * 3
-    assert first.tolist() == [sum(tables.used[:lane]) for lane in range(LANES)]
+    assert order.tolist() == listed + [0] * 7
+    assert first[:LANES].tolist() == [sum(tables.used[:lane]) for lane in range(LANES)]
+    shares = np.diff([*first[LANES:], len(order)])  # nobody has all the zeros
+    assert first[LANES] == len(listed)
+    assert set(shares) <= {1, 2}
 
 
 @given(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 
-from zonos.pace import STEP_GROWTH, STEPS, Pace
+import pytest
+
+from zonos.pace import FEWER_SECONDS, STEP_GROWTH, STEPS, Pace, RowLimit
 
 
 def run(pace: Pace, rows: int, seconds: float, noise: float = 0.0) -> int | None:
@@ -45,3 +47,56 @@ def test_speed_of_one_row_is_told_by_the_steps_of_all_sizes() -> None:
     speed = pace.frames_per_second_alone()
     assert speed is not None
     assert 44 < speed <= 50
+
+
+class Clock:
+    """Stands for the module's clocks; steps take what a test says."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    monotonic = perf_counter
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr("zonos.pace.time", found)
+    return found
+
+
+def decode(limit: RowLimit, clock: Clock, rows: int, seconds: float) -> None:
+    limit.pause()
+    for _ in range(STEPS + 1):
+        limit.stepped(4, rows, alike=True)
+        clock.now += 4 * seconds
+
+
+def test_fewer_rows_until_what_slowed_them_may_be_gone(clock: Clock) -> None:
+    limit = RowLimit(16, judged=True)
+    decode(limit, clock, 8, 0.05)
+    assert limit.most == 16
+    decode(limit, clock, 16, 0.4)
+    assert limit.most == 8
+    clock.now += FEWER_SECONDS + 1
+    assert limit.most == 16
+
+
+def test_only_times_are_kept_where_nothing_is_judged(clock: Clock) -> None:
+    limit = RowLimit(16, judged=False)
+    decode(limit, clock, 8, 0.05)
+    decode(limit, clock, 16, 0.4)
+    assert limit.most == 16
+    assert limit.pace.frames_per_second_alone() is not None
+
+
+def test_a_pause_is_no_step(clock: Clock) -> None:
+    limit = RowLimit(16, judged=True)
+    for _ in range(3 * STEPS):
+        limit.stepped(1, 8, alike=True)
+        clock.now += 5.0
+        limit.pause()
+    assert limit.pace.frames_per_second_alone() is None

@@ -59,18 +59,21 @@ class BlockTables:
         return int(self.used[:lanes].max(initial=1))
 
     def order(self, lanes: int, room: int) -> tuple[np.ndarray, np.ndarray]:
-        """Blocks of the first ``lanes`` lanes, one lane after another.
+        """Blocks of the first ``lanes`` lanes, one lane after another, then zeros.
+
+        The zeros are dealt out to ``lanes`` more beginnings: a device sums from one beginning to the next
+        in one go, and would wait for the one that had them all.
 
         Returns:
-            order: int64 [room], zeros behind the last block.
-            first: int64 [lanes], where each lane's blocks begin.
+            order: int64 [room].
+            first: int64 [2 * lanes], where each lane's blocks begin, and where each share of zeros does.
         """
-        used = self.used[:lanes]
-        table = self.table[:lanes]
-        order = np.zeros(room, dtype=np.int64)
+        used, table = self.used[:lanes], self.table[:lanes]
         found = table[np.arange(table.shape[1]) < used[:, None]]
+        order = np.zeros(room, dtype=np.int64)
         order[: len(found)] = found
-        return order, np.cumsum(used) - used
+        zeros = len(found) + np.arange(lanes) * (room - len(found)) // lanes
+        return order, np.concatenate([np.cumsum(used) - used, zeros])
 
     def missing(self, lane: int, tokens: int) -> int:
         """Blocks that the lane still needs to hold ``tokens`` tokens."""

@@ -179,7 +179,7 @@ class BlockIndex(NamedTuple):
     Attributes:
         table: [lanes, width] int64, block ids in the lane's order, 0 where it has none.
         order: [blocks - 1] int64, the tables' blocks one lane after another, then zeros.
-        first: [lanes] int64, where each lane's blocks begin in ``order``.
+        first: [2 * lanes] int64, where each lane's blocks begin in ``order``, and shares of the zeros.
         lane: [blocks] int64, the lane each block belongs to.
         start: [blocks] int64, position of the block's first token in its lane.
     """
@@ -254,7 +254,8 @@ def sum_by_lane(parts: Tensor, index: BlockIndex) -> Tensor:
     if parts.device.type == "mps":  # not every release has the operator there
         return sum_by_table(parts, index)
     sums = F.embedding_bag(index.order, parts.flatten(1), index.first, mode="sum")
-    return sums.unflatten(1, parts.shape[1:])
+    lanes = index.table.shape[0]
+    return sums[:lanes].unflatten(1, parts.shape[1:])
 
 
 def sum_by_table(parts: Tensor, index: BlockIndex) -> Tensor:

@@ -126,7 +126,7 @@ class Engine:
         loop = self.loop
         return Status(
             waiting=len(loop.scheduler),
-            running=len(loop.runner.plans),
+            running=loop.rows,
             slots=loop.slots,
             frames=loop.stats["frames"],
             steps=loop.stats["steps"],
@@ -178,7 +178,22 @@ class Engine:
                     self._keep_speed()
             except Exception:
                 log.exception("the decode loop failed")
-                self.loop.fail_all("engine_failed", "The generator failed and was restarted; try again.")
+                if not self._start_afresh():
+                    return
+
+    def _start_afresh(self) -> bool:
+        """Report the fault on every take; False where the device is past mending, and the engine at its end."""
+        try:
+            self.loop.fail_all("engine_failed", "The generator failed and was restarted; try again.")
+        except Exception:
+            log.exception("the decode loop could not be started afresh")
+        else:
+            return True
+        with self._wake:
+            self._closed = True
+        for run in list(self._runs):
+            run.close()
+        return False
 
     def _notify(self) -> None:
         with self._wake:

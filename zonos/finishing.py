@@ -11,6 +11,7 @@ import numpy as np
 
 from zonos.deadlines import submit_by
 from zonos.events import AudioChunk
+from zonos.memory import fits, give_back, is_out_of_memory
 from zonos.pipeline import Pipeline
 from zonos.takes import Piece, Take
 
@@ -54,12 +55,19 @@ class Finisher:
         if piece.take.over:
             return
         try:
-            work(piece, codes)
-        except Exception:
+            if not fits(lambda: work(piece, codes)):
+                # The codes are there: what the decoder or another take held for a moment may be free now.
+                give_back()
+                work(piece, codes)
+        except Exception as error:
             if piece.take.over:  # stopped meanwhile, and its sound let go under our hands
                 return
             log.exception("codes of line %s could not be turned into sound", piece.take.line)
-            piece.take.fail("internal", "This take could not be turned into sound; the log says why.")
+            if is_out_of_memory(error):
+                reason = "There was no memory left to turn this take into sound; try again with fewer lines at once."
+                piece.take.fail("out_of_memory", reason)
+            else:
+                piece.take.fail("internal", "This take could not be turned into sound; the log says why.")
             self.wake()
 
     def _hear(self, piece: Piece, codes: np.ndarray) -> None:

@@ -20,19 +20,27 @@ from zonos.runner_inputs import StepInputs
 
 log = logging.getLogger(__name__)
 
+MOST_GRAPHS = 128  # kept; the oldest goes first, and is captured anew when its shape comes back
+
 Step = Callable[[StepInputs], None]
 Capture = Callable[[Callable[[], None]], Callable[[], None]]
 
 
-def cuda_capture() -> Capture:
-    """Captures that share one memory pool."""
+def cuda_capture(device: torch.device) -> Capture:
+    """Captures on a device that share one memory pool."""
     pool = torch.cuda.graph_pool_handle()
 
     def capture(work: Callable[[], None]) -> Callable[[], None]:
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=pool):
+        # Other threads (codec, speaker encoder) go on allocating meanwhile, which is none of its business.
+        with torch.cuda.device(device), torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
             work()
-        return graph.replay
+
+        def replay() -> None:
+            with torch.cuda.device(device):
+                graph.replay()
+
+        return replay
 
     return capture
 
@@ -65,6 +73,8 @@ class StepGraphs:
             self._step(inputs)
             return
         if key not in self._replays:
+            while len(self._replays) >= MOST_GRAPHS:
+                self._replays.pop(next(iter(self._replays)))
             self._replays[key] = self._record(inputs)
         recorded = self._replays[key]
         if recorded is None:

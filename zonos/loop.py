@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Executor
 
 import numpy as np
-import torch
 
 from zonos.blocks import OutOfBlocks
 from zonos.errors import LineError
 from zonos.events import Progress, Started
 from zonos.finishing import Finisher
 from zonos.invariance import lane_quantum as find_lane_quantum
-from zonos.pace import Pace
+from zonos.memory import fits, give_back
+from zonos.pace import Pace, RowLimit
 from zonos.pipeline import Pipeline
+from zonos.plan import plan_pool
 from zonos.rows import RowPlan
 from zonos.runner import RowFlags, Runner
 from zonos.scheduler import Scheduler
@@ -63,11 +63,13 @@ class Loop:
     ) -> None:
         self.pipeline, self.wake = pipeline, wake
         self.finisher = Finisher(pipeline, finishing, self._retry, wake)
-        self.reproducible, self.pace = reproducible, Pace()
+        self.reproducible = reproducible
+        self.row_limit = RowLimit(slots, judged=pipeline.model.device.type != "cpu")
         self.slots, self.max_blocks = slots, max_blocks
         self.lane_quantum = lane_quantum or find_lane_quantum(pipeline.model)
         self.read_every = read_every or (1 if pipeline.model.device.type == "cpu" else 4)
-        self.runner = self._new_runner()
+        self.runner: Runner
+        self._make_runner()
         self.scheduler: Scheduler[Piece] = Scheduler()
         self.frame_rate = pipeline.codec.frame_rate
         self.stats: Counter[str] = Counter()
@@ -76,11 +78,19 @@ class Loop:
         self._takes: set[Take] = set()
         self._running: list[Piece] = []  # by row
         self._unread = 0  # steps since the last look at the flags
-        self._read_at: float | None = None  # when that was
-        self.most_rows = slots  # that are worth having at once
         self._crowded = False  # the KV pool ran full, and no row has ended since
 
     # ---- from any thread ---------------------------------------------------------------------
+
+    @property
+    def pace(self) -> Pace:
+        """Step times of this machine."""
+        return self.row_limit.pace
+
+    @property
+    def rows(self) -> int:
+        """Pieces being decoded."""
+        return len(self._running)
 
     def add(self, work: Take | Piece) -> None:
         """A new take, or a piece to be tried again."""
@@ -102,6 +112,8 @@ class Loop:
         self._admit()
         if self._running:
             self._step()
+        else:
+            self.row_limit.pause()
         return self.has_work()
 
     def fail_all(self, code: str, reason: str) -> None:
@@ -112,10 +124,32 @@ class Loop:
         self._takes.clear()
         self.scheduler = Scheduler()
         self._running = []
-        self.runner = self._new_runner()
+        self._renew_runner()
 
-    def _new_runner(self) -> Runner:
-        return Runner(
+    def _renew_runner(self) -> None:
+        """Let go of the runner, then make another; with fewer slots while even that does not fit.
+
+        Raises:
+            MemoryError: there is not even room for one row.
+        """
+        del self.runner
+        give_back()
+        model = self.pipeline.model
+        while True:
+            if model.device.type == "cuda":
+                # Whoever took the memory that was missing has it still: plan with what is free now.
+                pool = plan_pool(model.config, model.dtype, model.device, self.slots)
+                self.slots, self.max_blocks = pool.slots, pool.max_blocks
+            self.row_limit.slots = self.slots
+            if fits(self._make_runner):
+                return
+            if self.slots == 1:
+                raise MemoryError("there is no room for a single row")
+            self.slots //= 2
+            give_back()
+
+    def _make_runner(self) -> None:
+        self.runner = Runner(
             self.pipeline.model,
             slots=self.slots,
             max_blocks=self.max_blocks,
@@ -159,7 +193,7 @@ class Loop:
         self._make_way()
         pieces: list[Piece] = []
         plans: list[RowPlan] = []
-        while len(plans) < min(self.runner.free_rows, self.most_rows - len(self._running)):
+        while len(plans) < self._free_rows():
             piece = self.scheduler.next()
             if piece is None:
                 break
@@ -174,9 +208,14 @@ class Loop:
         if plans:
             self._prefill(pieces, plans)
 
+    def _free_rows(self) -> int:
+        return min(self.runner.free_rows, self.row_limit.most - len(self._running))
+
     def _make_way(self) -> None:
         """Listeners wait and every slot is taken: background rows that lose least start again later."""
-        lacking = self.scheduler.urgent() - self.runner.free_rows
+        if self.scheduler.urgent() > self._free_rows():
+            self._read_rest()
+        lacking = self.scheduler.urgent() - self._free_rows()
         while lacking > 0:
             rows = [
                 row
@@ -210,15 +249,12 @@ class Loop:
             self.scheduler.add(piece)
 
     def _prefill(self, pieces: list[Piece], plans: list[RowPlan]) -> None:
-        try:
-            self.runner.admit(plans)
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            self._running += pieces
+        self.row_limit.pause()
+        there_was_room = fits(lambda: self.runner.admit(plans))
+        self._running += pieces
+        if not there_was_room:
             self._back_off()
             return
-        self._running += pieces
         for piece in pieces:
             if not piece.take.started:
                 piece.take.started = True
@@ -226,48 +262,33 @@ class Loop:
 
     def _step(self) -> None:
         try:
-            self.runner.step()
+            there_was_room = fits(self.runner.step)
         except OutOfBlocks:
             self._make_room()
             return
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
+        if not there_was_room:
             self._back_off()
             return
         self.stats["steps"] += 1
         self.stats["row_steps"] += len(self._running)
         self._unread += 1
         if self._unread >= self.read_every:
-            rows = len(self._running)
+            rows, steps = len(self._running), self._unread
             self._read()
-            self._watch_pace(rows)
-            self._unread = 0
-
-    def _watch_pace(self, rows: int) -> None:
-        """Keep step times; on a GPU, take fewer rows from now on where more only make steps slower."""
-        now, since = time.perf_counter(), self._read_at
-        self._read_at = now
-        if since is None or len(self._running) != rows:
-            return
-        seconds = (now - since) / self._unread
-        if self.pipeline.model.device.type == "cpu":
-            self.pace.note(rows, seconds)
-            return
-        fewer = self.pace.record(rows, seconds)
-        if fewer is not None:
-            self.most_rows = fewer
-            log.warning("steps of %d rows are slower than they are worth: going on with %d", rows, fewer)
+            self.row_limit.stepped(steps, rows, alike=len(self._running) == rows)
 
     def _make_room(self) -> None:
         """The KV pool is full: the row that lost least, of those that nobody heard, starts again later."""
-        flags = self.runner.read()
-        if len(self._running) == 1:
+        rows = len(self._running)
+        self._read_rest()
+        if len(self._running) < rows:  # one had ended, and nobody had looked
+            return
+        if rows == 1:
             piece = self._running[0]
             self._release(0)
             self._give_up(piece, "too_long", NO_ROOM)
             return
-        row = min(range(len(flags)), key=lambda r: (self._running[r].heard > 0, flags[r].frames))
+        row = min(range(rows), key=lambda r: (self._running[r].heard > 0, self._running[r].frames))
         piece = self._running[row]
         self._take_out(row)
         self._start_again(piece)
@@ -286,10 +307,7 @@ class Loop:
         self.slots = max(1, self.slots // 2)
         log.warning("out of memory: going on with %d slots", self.slots)
         self.stats["back_offs"] += 1
-        del self.runner
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        self.runner = self._new_runner()
+        self._renew_runner()
 
     def _start_again(self, piece: Piece) -> None:
         """Let a piece that lost its row wait again."""
@@ -317,7 +335,13 @@ class Loop:
 
     # ---- rows that go on, rows that end ------------------------------------------------------
 
+    def _read_rest(self) -> None:
+        """Look at rows that went on since the last look."""
+        if self._unread:
+            self._read()
+
     def _read(self) -> None:
+        self._unread = 0
         flags = self.runner.read()
         ended: list[tuple[Piece, np.ndarray, RowFlags]] = []
         for row in reversed(range(len(flags))):
@@ -361,14 +385,7 @@ class Loop:
                 piece.take.warnings.append("The model did not find an end; the take was cut.")
                 self.finisher.finish(piece, codes)
             else:
-                self._give_up(piece, "run_on", self._run_on_reason(piece))
-
-    def _run_on_reason(self, piece: Piece) -> str:
-        seconds = piece.request.limit / self.frame_rate
-        return (
-            f"The model did not find an end within {seconds:.0f} s, with {piece.attempt + 1} seeds. "
-            "Change the text a little, or try another voice or seed."
-        )
+                self._give_up(piece, "run_on", piece.run_on_reason(self.frame_rate))
 
     def _retry(self, piece: Piece) -> bool:
         """Let a piece wait again with a new seed; False when it has had its chances or was heard."""
@@ -387,11 +404,3 @@ class Loop:
             if self._running[row].take is take:
                 self._release(row)
         self._takes.discard(take)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an allocator had no room: CUDA, MPS and the CPU each say it in their own way."""
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-        return True
-    text = str(error).lower()
-    return isinstance(error, RuntimeError) and ("out of memory" in text or "can't allocate memory" in text)

@@ -20,6 +20,10 @@ from zonos.shapes import PACKED_TOKENS
 MOST_SLOTS = {"cuda": 64, "mps": 16, "cpu": 8}  # by default; more can be asked for
 # Of the memory that is free, this share is never planned with: allocators fragment.
 HEADROOM = 0.1
+# On a GPU the codec works beside the decoder: its largest block's activations (see ``zonos.codec.dac``).
+CODEC_BYTES = 600_000_000
+# KV blocks that a lane should have at least: a line of some seconds.
+FIRST_BLOCKS = 8
 # Frames per second of one row, before anything was measured on this machine, by device.
 _GUESSED_SPEED = {"cuda": 90.0, "mps": 20.0, "cpu": 4.5}
 _SMALL_MODEL_SPEED = 60.0
@@ -227,8 +231,16 @@ def plan_pool(config: ZonosConfig, dtype: torch.dtype, device: torch.device, slo
     if device.type != "cuda":
         return Pool(wanted, None)
     free, _ = torch.cuda.mem_get_info(device)
-    backbone, item = config.backbone, dtype.itemsize
-    usable = int(free * (1 - HEADROOM)) - workspace_bytes(config, wanted, 0, PACKED_TOKENS, item)
-    usable -= 2 * wanted * state_bytes_per_row(backbone)
-    blocks = max(3, usable // (block_bytes(backbone, item) + attended_bytes(backbone, item)))
-    return Pool(wanted, int(blocks))
+    return pool_within(config, dtype.itemsize, int(free * (1 - HEADROOM)) - CODEC_BYTES, wanted)
+
+
+def pool_within(config: ZonosConfig, item_bytes: int, usable: int, slots: int) -> Pool:
+    """The most of ``slots`` whose states, workspace and first blocks fit ``usable`` bytes, and blocks for the rest."""
+    backbone = config.backbone
+    block = block_bytes(backbone, item_bytes) + attended_bytes(backbone, item_bytes)
+    while True:
+        left = usable - workspace_bytes(config, slots, 0, PACKED_TOKENS, item_bytes)
+        left -= 2 * slots * state_bytes_per_row(backbone)
+        if slots == 1 or left >= 2 * slots * FIRST_BLOCKS * block:
+            return Pool(slots, max(1 + 2 * FIRST_BLOCKS, left // block))
+        slots -= 1

@@ -9,13 +9,13 @@ ones: a row that leaves is replaced by the last. The host mirrors what it can co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from zonos.blocks import BLOCK, OutOfBlocks, first_capacity
+from zonos.blocks import BLOCK, NOWHERE, OutOfBlocks, first_capacity
 from zonos.cache import LaneState, StepView
 from zonos.codebooks import delay
 from zonos.graphs import StepGraphs, cuda_capture
@@ -62,7 +62,7 @@ class Runner:
         graphs: bool | None = None,
         reproducible: bool = False,
     ) -> None:
-        self.model, self.slots = model, slots
+        self.model, self.slots, self.reproducible = model, slots, reproducible
         self.device = model.device
         graphs = self.device.type == "cuda" if graphs is None else graphs
         self.room: Exact | Bucketed = (
@@ -74,7 +74,7 @@ class Runner:
         self.state = LaneState(
             config.backbone,
             lanes,
-            blocks=1 + first_capacity(lanes),
+            blocks=min(1 + first_capacity(lanes), max_blocks or NOWHERE),
             max_blocks=max_blocks,
             device=self.device,
             dtype=model.dtype,
@@ -83,7 +83,7 @@ class Runner:
         self.plans: list[RowPlan] = []  # live rows, by row number
         self._lanes: list[int] = []  # row of each live lane
         self._inputs: StepInputs | None = None
-        self._graphs = StepGraphs(self._decode, cuda_capture()) if graphs else None
+        self._graphs = StepGraphs(self._decode, cuda_capture(self.device)) if graphs else None
 
     # ---- membership --------------------------------------------------------------------------
 
@@ -126,9 +126,9 @@ class Runner:
         """Which rows are prefilled together.
 
         On the CPU each by itself: nothing is gained by packing, and its matrix products then have
-        the same shape whoever waits beside it.
+        the same shape whoever waits beside it; so too where results must be reproducible.
         """
-        if self.device.type == "cpu":
+        if self.device.type == "cpu" or self.reproducible:
             return [[plan] for plan in plans]
         groups: list[list[RowPlan]] = []
         size = PACKED_TOKENS
@@ -214,6 +214,8 @@ class Runner:
             blocks, rows, lanes = self.state.blocks, len(self.plans), len(self._lanes)
             use = SamplerSettings.use([plan.sampling for plan in self.plans])
             room = self.room(Shape(rows, lanes, blocks.live, blocks.most_used(lanes), use))
+            if blocks.max_blocks is not None:  # rounded up, it may be more than there can be
+                room = replace(room, blocks=max(blocks.live, min(room.blocks, blocks.max_blocks)))
             self.state.make_room(room.blocks, room.width)
             # Lanes without a row follow the row of nobody, which stays at position 0; rows beyond
             # the live ones are done and stand still.
@@ -238,7 +240,9 @@ class Runner:
         return self._inputs
 
     def _index(self, values: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.array(values, dtype=np.int64)).to(self.device, non_blocking=True)
+        # Only CUDA takes a copy of its own before it returns.
+        at_once = self.device.type != "cuda"
+        return torch.from_numpy(np.array(values, dtype=np.int64)).to(self.device, non_blocking=not at_once)
 
     # ---- results -----------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ class StepInputs:
     twin_lane: Tensor  # [rows], the conditioned lane itself where there is no twin
     table: Tensor  # [lanes, width]
     order: Tensor  # [blocks - 1]
-    first: Tensor  # [lanes]
+    first: Tensor  # [2 * lanes]
     lane_of_block: Tensor  # [blocks]
     start_of_block: Tensor  # [blocks]
     use: SamplerUse

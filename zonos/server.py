@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-upload-mb",
         type=_count,
         default=usual.upload_bytes // MEBIBYTE,
-        help="largest script or voice clip (%(default)s)",
+        help="largest voice clip (%(default)s); a script may have 20 MB",
     )
     parser.add_argument(
         "--drain-seconds",

@@ -62,8 +62,8 @@ class Bucketed:
     """Few shapes, for a step that is captured or compiled once for each.
 
     Args:
-        whole: always room for all slots; lines then get the same bits whatever the batch, as far
-            as the device's kernels are deterministic (the reproducible mode).
+        whole: always room for all slots, so that most products have one shape whatever the batch (the
+            reproducible mode); KV blocks stay as many as there are.
         slots: of the runner.
     """
 

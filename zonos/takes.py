@@ -143,6 +143,14 @@ class Piece:
         """Estimate."""
         return int(self.request.expected_frames)
 
+    def run_on_reason(self, frame_rate: float) -> str:
+        """Why it is given up when every attempt ran to its limit."""
+        seconds = self.request.limit / frame_rate
+        return (
+            f"The model did not find an end within {seconds:.0f} s, with {self.attempt + 1} seeds. "
+            "Change the text a little, or try another voice or seed."
+        )
+
     def retry(self) -> None:
         """Start again with another seed, which follows from the first."""
         self.seeds.append(self.seed)

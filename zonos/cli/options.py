@@ -24,7 +24,7 @@ Speaks every line of a script, many at once, into one audio file a line.
 
 A script is a table (csv, tsv, xlsx, jsonl) with a column "text" and, where you like, id, name,
 language, voice, emotion, seed, takes, speaking_rate, pitch_std, cfg_scale, max_seconds and more;
-or plain text, a line a row; or subtitles (srt, vtt). An empty cell means the model's own default."""
+or plain text, a line a row; or subtitles (srt, vtt). An empty cell takes the option below, else the model's default."""
 
 _EPILOG = """\
 Exit status: 0 every line is done; 1 some lines failed (each is named, with the reason); 2 nothing
@@ -166,7 +166,7 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--resume", action="store_true", help="keep lines that are done already and unchanged")
     group.add_argument(
-        "--dry-run", action="store_true", help="show phonemes, lengths and memory; speak nothing"
+        "--dry-run", action="store_true", help="show phonemes, lengths, memory and time; speak nothing"
     )
     group.add_argument("--json", action="store_true", help="tell what happens as JSON lines")
 
