@@ -86,7 +86,7 @@ def test_starts_at_the_same_instant_make_one_run(bench: Bench, engines: Engines)
     join()
     assert sum("on the way" in words for words in said) == 1
     assert all(words.endswith(".") for words in said)
-    assert [len(line["takes"]) for line in bench.lines()] == [1, 1, 1, 1]
+    assert [len(line["made"]) for line in bench.lines()] == [1, 1, 1, 1]
 
 
 def test_a_stop_at_the_end_of_a_run_never_reaches_the_next(bench: Bench, engines: Engines) -> None:
@@ -95,13 +95,13 @@ def test_a_stop_at_the_end_of_a_run_never_reaches_the_next(bench: Bench, engines
     for first in bench.ids()[:3]:
         runs.start(bench.token, "these", [first])
         while runs.status(bench.token)["on"]:  # again and again, the last time just at the end
-            if bench.line(first).get("takes"):
+            if bench.line(first).get("made"):
                 runs.stop(bench.token)
         runs.stop(bench.token)
         runs.start(bench.token, "these", [bench.ids()[3]])
         join()
         assert "state" not in bench.line(bench.ids()[3])
-    assert len(bench.line(bench.ids()[3])["takes"]) == 3
+    assert len(bench.line(bench.ids()[3])["made"]) == 3
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 5, 8, 30])

@@ -11,6 +11,7 @@ from engines import engine, finals, mini
 from failing import run_out_of_memory
 
 from benchmarks.random_model import random_config
+from ui.engines import Engines
 from zonos.events import Done, Failed
 from zonos.line import Line
 from zonos.memory import fits, is_out_of_memory
@@ -148,3 +149,14 @@ def test_slots_are_as_many_as_have_room(kind: str, gigabytes: float) -> None:
     assert pool.slots == 64 or pool_within(config, 2, 2 * usable, 64).slots > pool.slots
     if (kind, gigabytes) == ("transformer", 20.0):
         assert pool.slots == 64
+
+
+def test_the_page_takes_another_engine_when_one_has_ended() -> None:
+    engines = Engines(lambda _: engine())
+    with engines.use("mini") as first:
+        first.close()
+        taken = first
+    with engines.use("mini") as second:
+        assert second is not taken
+        assert not second.closed
+    engines.close()

@@ -26,9 +26,9 @@ from ui.script_file import KINDS
 class Visitor(Bench):
     """A bench with a client that speaks HTTP."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **limits: int) -> None:
         super().__init__(folder)
-        self.limits = Limits(upload_bytes=2**20)
+        self.limits = Limits(**{"upload_bytes": 2**20} | limits)
 
         def no_model(name: str) -> Any:
             raise AssertionError(f"no model is needed here: {name}")
@@ -89,6 +89,7 @@ def test_a_bad_body_is_refused(visitor: Visitor, content: bytes) -> None:
     answer = visitor.http.post("/studio/edits", content=content)
     assert answer.status_code == 400
     assert answer.json()["error"].endswith(".")
+    assert answer.json()["studio"]  # the page tells it from the answer of a proxy in between
 
 
 def test_a_huge_body_is_not_read(visitor: Visitor) -> None:
@@ -212,7 +213,7 @@ def test_every_kind_of_script_comes_in_as_it_went_out(visitor: Visitor, kind: st
     fields = [row["fields"] for row in answer["rows"]]
     assert [entry["text"] for entry in fields] == [line.text for line in lines]
     if rich:
-        assert (fields[0]["voice"], fields[0]["emotion"], fields[0]["seed"]) == ("Alto", {"fear": 0.5}, 7)
+        assert (fields[0]["voice"], fields[0]["emotion"], fields[0]["seed"]) == ("Alto", {"fear": 0.5}, "7")
         assert (fields[1]["language"], fields[1]["speaking_rate"]) == ("de", 12.5)
     if kind in ("srt", "vtt"):
         assert answer["rows"][0]["slot"][0] == 0
@@ -258,6 +259,18 @@ def test_unknown_voices_are_named_with_their_column(visitor: Visitor) -> None:
     assert rows[1]["missing"] == [{"name": "Ghost", "column": "Prefix audio"}]
 
 
+def test_a_text_over_the_limit_is_marked_in_the_preview(tmp_path: Path) -> None:
+    visitor = Visitor(tmp_path, characters=10)
+    files = {"script": ("x.csv", b"Text,Voice\nShort.,Heart\nMuch too long.,Heart\n", "text/csv")}
+    good, bad = visitor.http.post("/studio/script", files=files).json()["rows"]
+    visitor.store.close()
+    assert (good["fields"]["text"], good["problems"]) == ("Short.", [])
+    assert "fields" not in bad
+    assert "at most 10 characters" in bad["problems"][0]["message"]
+    facts = visitor.http.get("/studio/about").json()
+    assert (facts["limits"]["characters"], facts["limits"]["note"]) == (10, 2000)
+
+
 def test_a_script_that_cannot_be_read_is_said(visitor: Visitor) -> None:
     for content in (b"", b"\x00\x01\x02" * 400, b"PK\x03\x04broken"):
         answer = visitor.http.post("/studio/script", files={"script": ("x.csv", content, "text/csv")})
@@ -272,3 +285,37 @@ def test_the_limit_of_characters_is_said(visitor: Visitor) -> None:
         {"id": first, "field": "text", "reason": "A line holds at most 10 characters here; split it."}
     ]
     assert visitor.line(first)["voice"] == "Alto"
+
+
+@pytest.mark.parametrize("model", ["/", "Someone/something", "../mini", ""])
+def test_a_model_that_is_not_offered_is_refused(visitor: Visitor, model: str) -> None:
+    answer = visitor.http.post("/studio/project", json={"name": "X", "settings": {"model": model}})
+    assert answer.status_code == 400
+    assert "pick one of: mini, transformer, hybrid" in answer.json()["error"]
+    project = visitor.since()["project"]
+    assert (project["settings"]["model"], project["name"]) == ("mini", "My first script")
+
+
+def test_an_operators_own_model_can_be_picked(
+    visitor: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "models" / "own"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    monkeypatch.setenv("ZONOS_MODELS", str(folder.parent))
+    assert visitor.http.post("/studio/project", json={"settings": {"model": "own"}}).status_code == 200
+    assert visitor.since()["project"]["settings"]["model"] == "own"
+
+
+def test_an_export_is_fetched_once_and_by_its_own_project_only(visitor: Visitor) -> None:
+    from ui import export
+    from ui.export_plan import Options
+
+    visitor.give_take(visitor.ids()[0])
+    path, _ = export.write(visitor.store, visitor.token, Options())
+    stranger = sample.first_project(visitor.store)
+    assert visitor.http.get(f"/studio/export/{stranger.token}/{path.stem}.zip").status_code == 404
+    assert visitor.http.get(f"/studio/export/{visitor.token}/{path.stem}.zip").status_code == 200
+    assert (
+        "make it again" in visitor.http.get(f"/studio/export/{visitor.token}/{path.stem}.zip").json()["error"]
+    )

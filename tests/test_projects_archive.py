@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 from studio_support import Bench
 
-from ui import archive, cleanup, library, projects, takes, words
+from ui import archive, cleanup, library, lines, projects, takes, words
 from ui.duplicate import duplicate
+from ui.engines import load_engine
 from ui.limits import Limits
-from ui.voice_archive import ArchiveError
+from ui.voice_archive import ArchiveError, write_voices
+from zonos.errors import CheckpointError
 from zonos.voices import SAMPLE_VOICES
 
 
@@ -48,7 +50,7 @@ def seen(bench: Bench, token: str) -> list[dict[str, Any]]:
     bench.project = bench.project.__class__(token, bench.project.shelf, "", bench.project.settings, 0, 0)
     lines = bench.lines()
     for line in lines:
-        for take in line.get("takes", []):
+        for take in line.get("made", []):
             del take["id"]
     return lines
 
@@ -148,8 +150,8 @@ def test_the_dictionary_marks_only_lines_that_it_touches(bench: Bench) -> None:
     with bench.store.transaction() as db:
         words.write(db, bench.token, [words.Word(word="studio", say="stoodio", language="en")])
         assert recipes.refresh(db, bench.project, projects.bump(db, bench.token)) == 1
-    assert bench.line(first)["takes"][0]["old"] == 1
-    assert "old" not in bench.line(second)["takes"][0]
+    assert bench.line(first)["made"][0]["old"] == 1
+    assert "old" not in bench.line(second)["made"][0]
 
 
 def test_clean_up_takes_only_what_is_old_or_unnamed(bench: Bench) -> None:
@@ -169,3 +171,60 @@ def test_clean_up_takes_only_what_is_old_or_unnamed(bench: Bench) -> None:
     cleanup.clean(bench.store, time.time() + 31 * cleanup.DAY)
     assert not folder.exists()
     assert list(bench.store.clips.iterdir()) == []
+
+
+def test_takes_and_prefixes_follow_a_voice_that_has_another_name_here(bench: Bench, tmp_path: Path) -> None:
+    first, second = bench.ids()[:2]
+    bench.edit({"op": "set", "id": second, "fields": {"voice": "Male", "prefix_audio": "heart"}})
+    bench.give_take(first)
+    path, _ = archive.write_archive(bench.store, bench.token)
+    other = Bench(tmp_path / "other")
+    clip = library.Clip(SAMPLE_VOICES / "Male.wav", "x.wav", {})
+    library.add(other.store, other.project.shelf, "Heart", [clip], consent=True, replace=True)
+    opened = archive.read_archive(other.store, path, other.project.shelf, Limits())
+    with other.store.transaction() as db:
+        rows = lines.every(db, opened.token)
+        take = takes.whole(db, opened.token, rows[0].id)[0]
+    assert [rows[0].line.voice, rows[1].line.prefix_audio] == ["Heart 2", "Heart 2"]
+    assert json.loads(take["fields"])["voice"] == "Heart 2"
+    other.store.close()
+
+
+@pytest.mark.parametrize("model", ["/", "Someone/something", "../mini", ""])
+def test_a_zip_brings_no_model_that_is_not_offered_here(bench: Bench, tmp_path: Path, model: str) -> None:
+    path, _ = archive.write_archive(bench.store, bench.token)
+    other = _damaged(path, tmp_path / "x.zip", lambda content: content["settings"].update(model=model))
+    opened = archive.read_archive(bench.store, other, bench.project.shelf, Limits())
+    assert opened.settings.model == "mini"
+    with pytest.raises(CheckpointError, match="pick one of: mini"):
+        load_engine(model)
+
+
+def test_what_a_zip_unpacks_to_is_limited_also_where_one_file_stands_for_many(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.give_take(bench.ids()[0], seconds=2.0)  # 144 KB
+    path, _ = archive.write_archive(bench.store, bench.token)
+    tight = Limits(upload_bytes=2**20)
+    assert archive.read_archive(bench.store, path, bench.project.shelf, tight)
+
+    def repeat(content: dict[str, Any]) -> None:
+        content["lines"][0]["takes"] *= 30
+
+    big = _damaged(path, tmp_path / "big.zip", repeat)
+    path.unlink()
+    before = sorted(bench.store.takes.rglob("*"))
+    with pytest.raises(ArchiveError, match="more room than the 4 MB"):
+        archive.read_archive(bench.store, big, bench.project.shelf, tight)
+    assert sorted(bench.store.takes.rglob("*")) == before
+    assert list(bench.store.scratch.iterdir()) == []
+
+
+def test_a_zip_that_cannot_be_finished_leaves_nothing(bench: Bench) -> None:
+    for file in bench.store.clips.iterdir():
+        file.unlink()
+    with pytest.raises(FileNotFoundError):
+        archive.write_archive(bench.store, bench.token)
+    with pytest.raises(FileNotFoundError):
+        write_voices(bench.store, bench.token)
+    assert list(bench.store.scratch.iterdir()) == []

@@ -129,7 +129,7 @@ def test_rows_add_move_delete_and_come_back(bench: Bench) -> None:
     assert a not in bench.ids()
     bench.edit({"op": "restore", "ids": [a]})
     assert bench.ids() == [d, b, a, "abcabcabcabc", c]
-    assert bench.line(a)["takes"][0]["id"] == take
+    assert bench.line(a)["made"][0]["id"] == take
     bench.edit({"op": "add", "id": "abcabcabcabc", "after": a, "fields": {"text": "sent twice"}})
     assert bench.line("abcabcabcabc")["text"] == "new"
 
@@ -148,13 +148,14 @@ def test_changed_since_follows_the_recipe_and_nothing_else(bench: Bench) -> None
     first = bench.ids()[0]
     bench.give_take(first)
     text = bench.line(first)["text"]
-    assert "old" not in bench.line(first)["takes"][0]
+    assert "old" not in bench.line(first)["made"][0]
     bench.edit({"op": "set", "id": first, "fields": {"seed": 5, "name": "intro", "takes": 3}})
-    assert "old" not in bench.line(first)["takes"][0]
+    assert "old" not in bench.line(first)["made"][0]
+    assert bench.line(first)["takes"] == 3
     bench.edit({"op": "set", "id": first, "fields": {"text": "Other words."}})
-    assert bench.line(first)["takes"][0]["old"] == 1
+    assert bench.line(first)["made"][0]["old"] == 1
     bench.edit({"op": "set", "id": first, "fields": {"text": text}})
-    assert "old" not in bench.line(first)["takes"][0]
+    assert "old" not in bench.line(first)["made"][0]
 
 
 def test_a_takes_line_can_be_restored(bench: Bench) -> None:
@@ -174,9 +175,9 @@ def test_one_star_a_line(bench: Bench) -> None:
     one, two = bench.give_take(first), bench.give_take(first)
     bench.edit({"op": "star", "take": one})
     bench.edit({"op": "star", "take": two})
-    assert [take.get("star", 0) for take in bench.line(first)["takes"]] == [0, 1]
+    assert [take.get("star", 0) for take in bench.line(first)["made"]] == [0, 1]
     bench.edit({"op": "unstar", "take": two})
-    assert not any("star" in take for take in bench.line(first)["takes"])
+    assert not any("star" in take for take in bench.line(first)["made"])
 
 
 def test_a_replaced_voice_marks_its_lines_and_a_removed_one_is_gone(bench: Bench) -> None:
@@ -185,8 +186,8 @@ def test_a_replaced_voice_marks_its_lines_and_a_removed_one_is_gone(bench: Bench
     bench.give_take(second)
     other = library.Clip(SAMPLE_VOICES / "Male.wav", "Heart.wav", {})
     library.add(bench.store, bench.project.shelf, "heart", [other], consent=True, replace=True)
-    assert bench.line(first)["takes"][0]["old"] == 1
-    assert "old" not in bench.line(second)["takes"][0]
+    assert bench.line(first)["made"][0]["old"] == 1
+    assert "old" not in bench.line(second)["made"][0]
     library.remove(bench.store, bench.project.shelf, "Heart")
     with pytest.raises(Exception, match="pick one of: Alto, Male, Young"):
         library.ShelfVoices(bench.store, bench.project.shelf).clips("Heart")
@@ -195,7 +196,30 @@ def test_a_replaced_voice_marks_its_lines_and_a_removed_one_is_gone(bench: Bench
 def test_row_limit_says_so(bench: Bench) -> None:
     bench.limits = Limits(rows=5)
     assert bench.edit({"op": "add", "id": "aaaaaa000001"}) == []
-    assert "at most 5 rows" in bench.edit({"op": "add", "id": "aaaaaa000002"})[0]["reason"]
+    (refused,) = bench.edit({"op": "add", "id": "aaaaaa000002"})
+    assert "at most 5 rows" in refused["reason"]
+    assert refused["unmade"]
+
+
+def test_a_note_that_is_too_long_is_refused_by_its_field(bench: Bench) -> None:
+    first = bench.ids()[0]
+    (refused,) = bench.edit({"op": "note", "id": first, "note": "x" * 2001})
+    assert refused == {"id": first, "field": "note", "reason": "A note holds at most 2000 characters."}
+    (unmade,) = bench.edit({"op": "add", "id": "aaaaaa000001", "note": "x" * 2001})
+    assert unmade["unmade"]
+
+
+def test_a_seed_keeps_all_its_digits_on_the_way_to_the_page_and_back(bench: Bench) -> None:
+    first = bench.ids()[0]
+    most = str(2**63 - 1)
+    assert bench.edit({"op": "set", "id": first, "fields": {"seed": most}, "base": {"seed": None}}) == []
+    assert bench.line(first)["seed"] == most
+    assert bench.edit({"op": "set", "id": first, "fields": {"seed": "12"}, "base": {"seed": most}}) == []
+    for seed, words in (("twelve", "must be a whole number"), (str(2**63), "must be from 0 to")):
+        (refused,) = bench.edit({"op": "set", "id": first, "fields": {"seed": seed}})
+        assert refused["field"] == "seed"
+        assert words in refused["reason"]
+    assert bench.line(first)["seed"] == "12"
 
 
 def test_a_row_is_under_300_bytes(bench: Bench) -> None:
@@ -253,7 +277,7 @@ def test_other_fields_other_lines_and_a_patch_sent_twice_merge_silently(bench: B
     mixed = {"op": "set", "id": first, "fields": {"text": "late", "seed": 4}}
     (refused,) = bench.edit(mixed | {"base": {"text": seen["text"], "seed": None}})
     assert refused["field"] == "text"
-    assert (bench.line(first)["text"], bench.line(first)["seed"]) == ("words", 4)
+    assert (bench.line(first)["text"], bench.line(first)["seed"]) == ("words", "4")
 
 
 def test_what_a_page_saw_is_read_as_the_row_reads_it(bench: Bench) -> None:

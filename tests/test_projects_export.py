@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import resource
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +18,10 @@ import soundfile
 from pydantic import ValidationError
 from studio_support import Bench
 
-from ui import export
+from ui import export, sample, takes
 from ui.export_plan import Options, Plan
+from ui.scratch_zips import KEEP_SECONDS, found_export
+from ui.store import StorageError
 
 
 @pytest.fixture
@@ -83,9 +88,9 @@ def test_starred_then_fitting_then_newest(bench: Bench) -> None:
 
 
 def test_joined_file_tracks_and_subtitles_agree(bench: Bench) -> None:
+    bench.edit({"op": "set", "id": bench.ids()[1], "fields": {"voice": "Heart"}})
     for line_id, seconds in zip(bench.ids(), (0.5, 0.75, 1.0, 0.5), strict=True):
         bench.give_take(line_id, seconds=seconds)
-    bench.edit({"op": "set", "id": bench.ids()[1], "fields": {"voice": "Heart"}})
     files, plan = exported(bench, joined=True, tracks=True, subtitles=True, gap=0.25, voice_gap=1.0)
     starts = [item.start for item in plan.items]
     assert starts == [0.0, 0.75, 2.5, 4.5]
@@ -144,3 +149,70 @@ def test_an_empty_project_makes_an_empty_zip_that_says_so(bench: Bench) -> None:
     files, _ = exported(bench, joined=True, tracks=True, subtitles=True)
     assert "no take" in files["notes.txt"].decode()
     assert not any(name.endswith(".wav") for name in files)
+
+
+def test_a_take_whose_file_is_gone_is_left_out_and_named(bench: Bench) -> None:
+    for line_id in bench.ids():
+        take = bench.give_take(line_id)
+    folder = takes.folder(bench.store, bench.token)
+    (folder / f"{take}.wav").unlink()
+    files, plan = exported(bench, joined=True, manifest=False)
+    assert [item.number for item in plan.items] == [1, 2, 3]
+    assert plan.notes == ["Line 4 has lost its take's file and is left out."]
+    assert "Line 4" in files["notes.txt"].decode()
+
+
+def test_a_damaged_take_is_said_with_its_line(bench: Bench) -> None:
+    take = [bench.give_take(line_id) for line_id in bench.ids()][1]
+    (takes.folder(bench.store, bench.token) / f"{take}.wav").write_bytes(b"no sound")
+    with pytest.raises(StorageError, match=r"line 2's take 1 cannot be read .*Generate the line again"):
+        export.write(bench.store, bench.token, Options())
+    with pytest.raises(StorageError, match="this take cannot be read"):
+        export.one_file(bench.store, bench.token, take)
+    assert list(bench.store.scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("format", ["wav", "flac", "mp3"])
+def test_a_disk_that_fills_up_is_said_and_nothing_stays(bench: Bench, format: str) -> None:
+    for line_id in bench.ids():
+        bench.give_take(line_id, seconds=3.0)
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, usual[1]))
+    try:
+        with pytest.raises(StorageError, match="disk may be full"):
+            export.write(bench.store, bench.token, Options(format=format, files=False, tracks=True))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert list(bench.store.scratch.iterdir()) == []
+
+
+def test_a_take_goes_out_under_the_words_and_the_voice_that_it_was_spoken_with(bench: Bench) -> None:
+    first, second, third = bench.ids()[:3]
+    bench.edit({"op": "set", "id": second, "fields": {"voice": "heart"}})
+    for line_id in (first, second, third):
+        bench.give_take(line_id)
+    change = {"text": "New words.", "voice": "Male", "emotion": {"fear": 1.0}}
+    bench.edit({"op": "set", "id": third, "fields": change})
+    files, plan = exported(
+        bench, template="{n} {voice} {emotion} {text}", tracks=True, manifest=False, subtitles=True
+    )
+    assert plan.items[2].name.startswith("3 Alto sadness The letter came")
+    assert "New words" not in files["script.srt"].decode()
+    # One voice, however the lines spell it, has one track.
+    tracks = {name for name in files if name.startswith("joined/") and name.endswith(".wav")}
+    assert tracks == {"joined/Heart.wav", "joined/Alto.wav"}
+
+
+def test_a_project_keeps_one_zip_and_none_for_longer_than_an_hour(bench: Bench) -> None:
+    bench.give_take(bench.ids()[0])
+    other = sample.first_project(bench.store)
+    old, _ = export.write(bench.store, other.token, Options())
+    made = [export.write(bench.store, bench.token, Options())[0] for _ in range(3)]
+    assert set(bench.store.scratch.iterdir()) == {old, made[-1]}
+    assert found_export(bench.store, bench.token, made[-1].stem) == made[-1]
+    assert found_export(bench.store, other.token, made[-1].stem) is None
+    assert found_export(bench.store, bench.token, "../studio") is None
+    an_hour_ago = time.time() - KEEP_SECONDS - 1
+    os.utime(old, (an_hour_ago, an_hour_ago))
+    path, _ = export.write(bench.store, bench.token, Options())
+    assert set(bench.store.scratch.iterdir()) == {path}

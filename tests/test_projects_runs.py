@@ -14,7 +14,7 @@ from studio_support import Bench
 from ui import keep, library, lines, projects, space, takes
 from ui.engines import Engines, load_engine
 from ui.limits import Limits
-from ui.runs import FAULT, Runs
+from ui.runs import FAULT, RESTARTED, Runs
 from zonos.errors import CheckpointError
 from zonos.events import Cancelled, Done, Failed
 from zonos.line import Line
@@ -58,7 +58,7 @@ def test_pending_lines_are_spoken_once_and_on_disk_before_they_are_told(
     assert runs.start(bench.token, "pending") == "These lines are being spoken already."
     finished(runs, bench)
     files = {file.stem for file in takes.folder(bench.store, bench.token).iterdir()}
-    assert files == {line["takes"][0]["id"] for line in bench.lines()}
+    assert files == {line["made"][0]["id"] for line in bench.lines()}
     assert runs.start(bench.token, "pending").startswith("Nothing is pending")
     assert all("state" not in line for line in bench.lines())
 
@@ -70,7 +70,7 @@ def test_the_same_seed_makes_the_same_take_again(bench: Bench, engines: Engines)
     for _ in range(2):
         runs.start(bench.token, "these", [first])
         finished(runs, bench)
-    one, two = bench.line(first)["takes"]
+    one, two = bench.line(first)["made"]
     folder = takes.folder(bench.store, bench.token)
     assert one["seed"] == two["seed"] == "5"
     assert (folder / f"{one['id']}.wav").read_bytes() == (folder / f"{two['id']}.wav").read_bytes()
@@ -89,7 +89,7 @@ def test_a_full_disk_is_said_on_the_row_and_offers_nothing(
     for line in bench.lines():
         assert line["state"] == "failed"
         assert "disk is full" in line["why"]
-        assert "takes" not in line
+        assert "made" not in line
 
 
 def test_a_model_that_cannot_be_loaded_is_said_on_the_rows(bench: Bench) -> None:
@@ -116,7 +116,7 @@ def test_a_fault_of_our_own_is_said_and_the_next_run_works(bench: Bench, engines
     runs = Runs(bench.store, engines, Limits())
     assert runs.start(bench.token, "failed") == "4 lines on the way."
     finished(runs, bench)
-    assert all(len(line["takes"]) == 1 for line in bench.lines())
+    assert all(len(line["made"]) == 1 for line in bench.lines())
 
 
 def test_a_line_that_failed_waits_for_its_own_button(bench: Bench, engines: Engines) -> None:
@@ -129,7 +129,7 @@ def test_a_line_that_failed_waits_for_its_own_button(bench: Bench, engines: Engi
     bench.edit({"op": "set", "id": second, "fields": {"text": "Changed, so it is pending again."}})
     assert runs.start(bench.token, "pending") == "3 lines on the way."
     finished(runs, bench)
-    assert "takes" not in bench.line(first)
+    assert "made" not in bench.line(first)
     assert runs.start(bench.token, "pending").startswith("Nothing is pending")
     assert runs.start(bench.token, "failed") == "1 line on the way."
     finished(runs, bench)
@@ -144,7 +144,7 @@ def test_a_project_deleted_in_mid_run_hurts_nobody(bench: Bench, engines: Engine
     finished(runs, bench)
     with bench.store.transaction() as db:
         projects.set_deleted(db, bench.token, False)
-    assert all(len(line["takes"]) == 1 for line in bench.lines())
+    assert all(len(line["made"]) == 1 for line in bench.lines())
 
 
 def test_stop_while_the_model_loads(bench: Bench, engines: Engines) -> None:
@@ -186,3 +186,36 @@ def test_a_lent_gpu_speaks_in_chunks_and_stops(bench: Bench) -> None:
     assert kinds == [Done, Failed, *[Done] * (space.CHUNK - 1), Cancelled]
     assert space.gpu_seconds("mini", lines, "me", space.ChunkVoices(voices, lines), Dictionary()) >= 10
     engine.close()
+
+
+def test_a_line_mended_while_it_is_spoken_is_pending_whatever_came_of_its_old_words(bench: Bench) -> None:
+    begun, mended = threading.Event(), threading.Event()
+
+    def missing(name: str) -> Any:
+        begun.set()
+        mended.wait(WAIT)
+        raise CheckpointError(f"The model {name} is not here; pick another.")
+
+    runs = Runs(bench.store, Engines(missing), Limits())
+    first, *rest = bench.ids()
+    runs.start(bench.token, "pending")
+    assert begun.wait(WAIT)
+    bench.edit({"op": "set", "id": first, "fields": {"text": "Mended meanwhile."}})
+    mended.set()
+    finished(runs, bench)
+    assert "state" not in bench.line(first)
+    assert {bench.line(line_id)["state"] for line_id in rest} == {"failed"}
+    assert runs.start(bench.token, "pending") == "1 line on the way."
+
+
+def test_after_a_crash_deleted_rows_are_free_again_too(bench: Bench, engines: Engines) -> None:
+    first, second = bench.ids()[:2]
+    with bench.store.transaction() as db:
+        lines.set_state(db, bench.token, [first, second], "queued", None, projects.bump(db, bench.token))
+    bench.edit({"op": "delete", "ids": [second]})
+    seen = bench.since()["revision"]
+    assert Runs(bench.store, engines, Limits()).recover() == 2
+    assert [line["id"] for line in bench.since(seen)["lines"]] == [first]
+    bench.edit({"op": "restore", "ids": [second]})
+    assert {bench.line(line_id)["state"] for line_id in (first, second)} == {"stopped"}
+    assert bench.line(second)["why"] == RESTARTED

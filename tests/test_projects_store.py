@@ -25,7 +25,7 @@ def test_what_was_written_is_there_after_a_restart(tmp_path: Path) -> None:
     again = Bench.__new__(Bench)
     again.store, again.project = Store(tmp_path), bench.project
     assert again.line(first)["text"] == "kept"
-    assert again.line(first)["takes"][0]["id"] == take
+    assert again.line(first)["made"][0]["id"] == take
     again.store.close()
 
 

@@ -88,7 +88,7 @@ def test_a_run_is_foreseen_at_the_speed_of_the_engine_that_is_there() -> None:
     said = [Line(id="a", text="Hello there."), Line(id="b", text="And a longer line, for the second row.")]
     slow, fast = (ahead(said, Dictionary(), "mini", speed)["seconds"] for speed in (1.0, 100.0))
     assert slow == pytest.approx(100 * fast)
-    engine = SimpleNamespace(status=lambda: SimpleNamespace(alone=42.0))
+    engine = SimpleNamespace(status=lambda: SimpleNamespace(alone=42.0), closed=False)
     engines = Engines(lambda _: engine)  # type: ignore[arg-type,return-value]
     assert engines.speed("mini") is None
     with engines.use("mini"):
@@ -118,7 +118,7 @@ def test_a_space_has_something_to_hear_at_once(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("SPACE_ID", "someone/studio")
     visitor = Visitor(tmp_path)
     for line in visitor.lines():
-        (take,) = line["takes"]
+        (take,) = line["made"]
         assert "old" not in take
         sound = visitor.http.get(f"/studio/take/{visitor.token}/{take['id']}.wav")
         info = soundfile.info(io.BytesIO(sound.content))

@@ -6,10 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 from ui import listen
-from ui.edits import NOT_EDITABLE
+from ui.edits import MAX_NOTE_CHARACTERS, NOT_EDITABLE
 from ui.limits import Limits
 from ui.settings_help import choices, described
-from zonos.line import EMOTIONS, PRESETS, Line
+from zonos.line import EMOTIONS, MAX_TEXT_CHARACTERS, PRESETS, Line
 from zonos.text.languages import LANGUAGES
 
 USUAL = ("en-us", "en-gb", "de", "fr-fr", "es", "es-419", "it", "pt", "pt-br", "ja", "cmn", "ko")
@@ -27,7 +27,8 @@ def about(limits: Limits) -> dict[str, Any]:
         "emotions": list(EMOTIONS),
         "presets": {name: mix.model_dump(exclude_defaults=True) for name, mix in PRESETS.items()},
         "fields": [name for name in Line.model_fields if name not in NOT_EDITABLE],
-        "limits": asdict(limits),
+        "limits": asdict(limits)
+        | {"characters": min(limits.characters, MAX_TEXT_CHARACTERS), "note": MAX_NOTE_CHARACTERS},
         "settings": described(),
         "choices": choices(),
         "listens": listen.model_folder() is not None,

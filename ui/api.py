@@ -7,7 +7,6 @@ request is ever used as a path.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +18,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ui import archive, changes, edits, projects
+from ui import archive, changes, edits, models, projects
 from ui.about import about
 from ui.api_script import ScriptApi
 from ui.api_takes import TakesApi
@@ -27,6 +26,7 @@ from ui.api_voices import VoicesApi
 from ui.http import Form, Handler, Problem, json_of, said, token_of
 from ui.limits import Limits
 from ui.runs import Runs, Which
+from ui.scratch_zips import found_export
 from ui.store import Store
 from zonos.names import file_name
 
@@ -135,6 +135,8 @@ class Api:
         token = token_of(request)
 
         def work() -> None:
+            if sentence := _refused_model(body.settings):
+                raise Problem(400, sentence)
             with self.store.transaction() as db:
                 project = projects.get(db, token)
                 if body.name is not None:
@@ -165,8 +167,8 @@ class Api:
                 return projects.get(db, token)
 
         project = await run_in_threadpool(find)
-        path = self.store.scratch / f"{made}.zip"
-        if not re.fullmatch(r"[a-f0-9]{32}", made) or not path.is_file():
+        path = found_export(self.store, token, made)
+        if path is None:
             raise Problem(404, "This zip was fetched already; make it again.")
         return FileResponse(
             path,
@@ -179,3 +181,9 @@ class Api:
         with self.store.transaction() as db:
             answer = changes.since(db, token, after)
         return answer | {"run": self.runs.status(token)}
+
+
+def _refused_model(settings: projects.Settings | None) -> str | None:
+    if settings is None or "model" not in settings.model_fields_set:
+        return None
+    return models.refusal(settings.model)

@@ -115,10 +115,13 @@ class ScriptApi:
             problems = [{"column": p.column, "message": p.message} for p in row.problems]
             shown: dict[str, Any] = {"number": row.number, "raw": dict(row.raw), "skipped": row.skipped}
             if row.line is not None:
-                line, refused = edits.checked(Line(text=""), _fields(row.line), speaks)
+                line, refused = edits.checked(
+                    Line(text=""), _fields(row.line), speaks, self.limits.characters
+                )
                 columns = {field_of(header): header for header in row.raw}
                 problems += [{"column": columns.get(f, f), "message": reason} for f, reason in refused]
-                shown["fields"] = lines.stored(line)
+                if "text" not in dict(refused):
+                    shown["fields"] = lines.for_page(lines.stored(line))
             if missing := _missing(row, known):
                 shown["missing"] = missing
             if row.start is not None:

@@ -68,7 +68,7 @@ class VoicesApi:
                 raise Problem(400, "No clip arrived; choose a file again.")
             title = clip.filename or ""
             if Path(title).suffix.lower() == ".zip":
-                names = await run_in_threadpool(read_voices, self.store, clip.file, token)
+                names = await run_in_threadpool(read_voices, self.store, clip.file, token, self.limits)
                 return JSONResponse({"name": names[0], "said": f"Opened: {', '.join(names)}."})
             name, sentence = await run_in_threadpool(
                 lambda: uploads.add_clip(

@@ -8,17 +8,18 @@ import shutil
 import sqlite3
 import uuid
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
 
-from ui import library, lines, projects, sample, takes, words
+from ui import library, lines, models, projects, sample, takes, words
 from ui.limits import Limits
 from ui.projects import Project, Settings
 from ui.recipes import Recipes
+from ui.scratch_zips import loose_zip, new_zip
 from ui.store import Store
 from ui.voice_archive import ArchivedVoice, ArchiveError, Part, pack_voice, take_voice, unpack
 from zonos.errors import LineError
@@ -78,8 +79,8 @@ def write_archive(store: Store, token: str) -> tuple[Path, str]:
     with store.transaction() as db:
         project = projects.get(db, token)
         content, files = _content(store, db, project)
-    path = store.scratch / f"{uuid.uuid4().hex}.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+    path = loose_zip(store)
+    with new_zip(path) as archive:
         text = content.model_dump_json(indent=1)
         archive.writestr(CONTENT, text, zipfile.ZIP_DEFLATED)
         for name, source in files.items():
@@ -100,10 +101,10 @@ def read_archive(store: Store, source: Path, shelf: str, limits: Limits) -> Proj
             unpacked = store.scratch / uuid.uuid4().hex
             unpacked.mkdir()
             try:
-                names = {take.file for line in content.lines for take in line.takes}
-                names |= {clip.file for voice in content.voices for clip in voice.clips}
-                for name in names:
-                    unpack(archive, name, unpacked)
+                # A take is copied for every line that names it; a clip is kept once.
+                names = [take.file for line in content.lines for take in line.takes]
+                names += {clip.file for voice in content.voices for clip in voice.clips}
+                unpack(archive, names, unpacked, limits)
                 return _insert(store, content, unpacked, shelf)
             finally:
                 shutil.rmtree(unpacked, ignore_errors=True)
@@ -157,7 +158,8 @@ def _line(
 
 
 def _voices(db: sqlite3.Connection, project: Project, rows: Iterable[lines.Row]) -> list[dict[str, Any]]:
-    used = {(row.line.voice or "").casefold() for row in rows}
+    named = {name for row in rows for name in (row.line.voice, row.line.prefix_audio) if name}
+    used = {name.casefold() for name in named}
     return [voice for voice in library.described(db, project.shelf) if voice["name"].casefold() in used]
 
 
@@ -187,17 +189,34 @@ def _checked(archive: zipfile.ZipFile, limits: Limits) -> ArchivedProject:
 
 def _insert(store: Store, content: ArchivedProject, unpacked: Path, shelf: str) -> Project:
     with store.transaction() as db:
-        project = projects.create(store, content.name, shelf, content.settings)
+        project = projects.create(store, content.name, shelf, _settings(content.settings))
         renamed = {
             voice.name.casefold(): take_voice(store, db, shelf, voice, unpacked) for voice in content.voices
         }
         words.write(db, project.token, content.words)
-        for index, archived in enumerate(content.lines):
+        for index, given in enumerate(content.lines):
+            archived = _with_voices(given, renamed)
             line = Line.model_validate(archived.fields)
-            if line.voice:
-                line = line.model_copy(update={"voice": renamed.get(line.voice.casefold(), line.voice)})
             _insert_line(store, db, project, archived, line, 1024.0 * (index + 1), unpacked)
         return projects.get(db, project.token)
+
+
+def _settings(archived: Settings) -> Settings:
+    """With the usual model where the archived one is not to be had here."""
+    if models.refusal(archived.model) is None:
+        return archived
+    return archived.model_copy(update={"model": Settings().model})
+
+
+def _with_voices(archived: ArchivedLine, renamed: Mapping[str, str]) -> ArchivedLine:
+    """A line and its takes with the names that their voices have here."""
+
+    def here(fields: dict[str, Any]) -> dict[str, Any]:
+        named = {name: str(fields.get(name) or "").casefold() for name in ("voice", "prefix_audio")}
+        return fields | {name: renamed[voice] for name, voice in named.items() if voice in renamed}
+
+    its_takes = [take.model_copy(update={"fields": here(take.fields)}) for take in archived.takes]
+    return archived.model_copy(update={"fields": here(archived.fields), "takes": its_takes})
 
 
 def _insert_line(
@@ -224,7 +243,7 @@ def _insert_line(
         target = takes.folder(store, project.token) / f"{take_id}.wav"
         shutil.copyfile(source, target)
         outline = takes.peaks_of(_sound(target))
-        # Voices may lie under another name here, so hashes of the old place mean nothing.
+        # Voices may be made of other clips here, so hashes of the old place mean nothing.
         same = _named_recipe(take.fields) == before
         made = takes.NewTake(
             id=take_id,

@@ -18,7 +18,7 @@ from ui.limits import Limits
 from ui.projects import Project, bump
 from ui.recipes import Recipes
 from zonos.errors import LineError
-from zonos.line import Line, explain
+from zonos.line import MAX_TEXT_CHARACTERS, Line, explain
 from zonos.text.languages import resolve_language
 from zonos.words import count
 
@@ -26,6 +26,9 @@ LineId = Annotated[str, Field(pattern=r"^[a-z0-9]{6,24}$")]
 TakeId = Annotated[str, Field(pattern=r"^[a-f0-9]{16,40}$")]
 Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 LineIds = Annotated[list[LineId], Field(min_length=1, max_length=5000)]
+
+MAX_NOTE_CHARACTERS = 2000
+NoteWords = Annotated[str, Field(max_length=MAX_NOTE_CHARACTERS)]
 
 # ``prefix_audio`` names a voice of the shelf here: the page's voices are never looked up as paths.
 NOT_EDITABLE = frozenset({"id"})
@@ -57,7 +60,7 @@ class Add(_Edit):
     first: bool = False
     fields: dict[str, Any] = Field(default_factory=dict)
     slot: tuple[Seconds, Seconds] | None = None
-    note: Annotated[str, Field(max_length=2000)] = ""
+    note: NoteWords = ""
 
 
 class Delete(_Edit):
@@ -88,7 +91,7 @@ class Note(_Edit):
 
     op: Literal["note"]
     id: LineId
-    note: Annotated[str, Field(max_length=2000)]
+    note: NoteWords
     base: str | None = None
 
 
@@ -123,6 +126,14 @@ class Gone(Refused):
         self.answer["gone"] = True
 
 
+class Unmade(Refused):
+    """A new row was not made; the page shows one that is nowhere else."""
+
+    def __init__(self, reason: str, line: str) -> None:
+        super().__init__(reason, line)
+        self.answer["unmade"] = True
+
+
 def apply(db: sqlite3.Connection, project: Project, edits: list[Any], limits: Limits) -> list[dict[str, Any]]:
     """Make edits in order, within one transaction; the answer lists those that were refused."""
     desk = _Desk(db, project, limits)
@@ -133,12 +144,23 @@ def _try(desk: _Desk, raw: Any) -> list[dict[str, Any]]:
     try:
         return desk.make(_parse.validate_python(raw))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"][1:]) or "edit"
-        line = raw.get("id") if isinstance(raw, dict) else None
-        return [{"reason": f"This change was not understood ({where}: {first['msg']}).", "id": line}]
+        return [_not_understood(raw, error)]
     except Refused as refusal:
         return [refusal.answer]
+
+
+def _not_understood(raw: Any, error: ValidationError) -> dict[str, Any]:
+    first = error.errors(include_url=False)[0]
+    edit = raw if isinstance(raw, dict) else {}
+    place = [str(part) for part in first["loc"][1:]]
+    where = ".".join(place) or "edit"
+    reason = f"This change was not understood ({where}: {first['msg']})."
+    answer: dict[str, Any] = {"reason": reason, "id": edit.get("id")}
+    if edit.get("op") == "add":
+        return answer | {"unmade": True}
+    if place == ["note"] and first["type"] == "string_too_long":
+        return answer | {"reason": f"A note holds at most {MAX_NOTE_CHARACTERS} characters.", "field": "note"}
+    return answer
 
 
 class _Desk:
@@ -181,7 +203,7 @@ class _Desk:
         if lines.get(self.db, self.token, edit.id):
             return []  # the page asks again after a broken connection
         if lines.count(self.db, self.token) >= self.limits.rows:
-            raise Refused(
+            raise Unmade(
                 f"A project holds at most {count(self.limits.rows, 'row')} here; start another project.",
                 edit.id,
             )
@@ -192,7 +214,7 @@ class _Desk:
         try:
             lines.insert(self.db, self.token, edit.id, line, recipe, position, self.revision)
         except sqlite3.IntegrityError:
-            raise Refused("That row was deleted; bring it back with Undo.", edit.id) from None
+            raise Unmade("That row was deleted; bring it back with Undo.", edit.id) from None
         if edit.slot or edit.note:
             lines.annotate(self.db, self.token, edit.id, edit.slot, edit.note)
         return _answers(edit.id, refused)
@@ -262,13 +284,7 @@ class _Desk:
         return [name for name, value, fine in now_or_then if value not in fine]
 
     def _checked(self, line: Line, fields: dict[str, Any]) -> tuple[Line, list[tuple[str, str]]]:
-        most = self.limits.characters
-        if isinstance(fields.get("text"), str) and len(fields["text"]) > most:
-            sentence = f"A line holds at most {count(most, 'character')} here; split it."
-            rest = {name: value for name, value in fields.items() if name != "text"}
-            kept, refused = checked(line, rest, self._speaks)
-            return kept, [("text", sentence), *refused]
-        return checked(line, fields, self._speaks)
+        return checked(line, fields, self._speaks, self.limits.characters)
 
     @cached_property
     def _speaks(self) -> tuple[str, ...]:
@@ -282,7 +298,7 @@ class _Desk:
 
 
 def checked(
-    line: Line, fields: dict[str, Any], speaks: Collection[str] = ()
+    line: Line, fields: dict[str, Any], speaks: Collection[str] = (), most: int = MAX_TEXT_CHARACTERS
 ) -> tuple[Line, list[tuple[str, str]]]:
     """The line with the good ones of ``fields`` in it, and a sentence for each of the others.
 
@@ -290,6 +306,7 @@ def checked(
         line: as it is.
         fields: wanted, by name.
         speaks: languages of the model, to name where an unknown one is asked for.
+        most: characters that a text may have.
     """
     refused = [(name, f"{name} cannot be set here.") for name in fields if name in NOT_EDITABLE]
     wanted = {
@@ -303,6 +320,9 @@ def checked(
         except LineError as error:
             refused.append(("language", error.reason))
             del wanted["language"]
+    if isinstance(wanted.get("text"), str) and len(wanted["text"]) > most:
+        refused.append(("text", f"A line holds at most {count(most, 'character')} here; split it."))
+        del wanted["text"]
     base = line.model_dump()
     bad = _faults(base | wanted)
     refused += [(name, sentence) for name, sentence in bad if name in wanted]

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ui import models
 from ui.space import SpaceEngine, is_zero_gpu
+from zonos.errors import CheckpointError
 
 if TYPE_CHECKING:
     from zonos.engine import Engine
@@ -63,10 +65,10 @@ class Engines:
 
     def _take(self, model: str) -> Engine | SpaceEngine:
         with self._turn:
-            self._turn.wait_for(lambda: not self._changing and (self._model == model or self._users == 0))
-            if self._model == model and self._engine is not None:
+            self._turn.wait_for(lambda: not self._changing and (self._ready(model) or self._users == 0))
+            if engine := self._ready(model):
                 self._users += 1
-                return self._engine
+                return engine
             self._changing = True
         try:
             engine = self._swap(model)
@@ -81,6 +83,11 @@ class Engines:
             self._turn.notify_all()
         return engine
 
+    def _ready(self, model: str) -> Engine | SpaceEngine | None:
+        """The engine of a model if it is in memory, and has not ended after a fault past mending."""
+        engine = self._engine if self._model == model else None
+        return None if engine is None or engine.closed else engine
+
     def _swap(self, model: str) -> Engine | SpaceEngine:
         """Outside the lock: loading takes a while. The old model goes first, memory holds one."""
         old, self._engine, self._model = self._engine, None, None
@@ -90,7 +97,13 @@ class Engines:
 
 
 def load_engine(model: str) -> Engine | SpaceEngine:
-    """The real thing; torch is imported here, not when the page starts."""
+    """The real thing; torch is imported here, not when the page starts.
+
+    Raises:
+        CheckpointError: it cannot be loaded, or is none that the page offers.
+    """
+    if sentence := models.refusal(model):
+        raise CheckpointError(sentence)
     if is_zero_gpu():
         return SpaceEngine(model)
     from zonos.engine import load

@@ -17,6 +17,7 @@ import numpy as np
 from ui import lines, projects, takes
 from ui.export_audio import Reel, load
 from ui.export_plan import Item, Options, Plan, name_of, plan
+from ui.scratch_zips import export_zip, new_zip
 from ui.store import Store
 
 Report = Callable[[int, int], None]
@@ -37,7 +38,7 @@ def one_file(store: Store, token: str, take_id: str) -> tuple[str, bytes] | None
 
     Raises:
         UnknownProject: no such project.
-        OSError: the take's file is gone.
+        StorageError: the take's file is gone or damaged.
     """
     options = Options()
     with store.transaction() as db:
@@ -47,8 +48,9 @@ def one_file(store: Store, token: str, take_id: str) -> tuple[str, bytes] | None
         row = lines.get(db, token, take["line"]) if take else None
     if take is None or row is None:
         return None
-    name = name_of(rows.index(row.id) + 1, row, take, project, options, set())
-    samples, rate = load(takes.folder(store, token) / take["file"], options.loudness)
+    line = takes.line_of(take, row.line)
+    name = name_of(rows.index(row.id) + 1, line, take, project, options, set())
+    samples, rate = load(takes.folder(store, token) / take["file"], options.loudness, "this take")
     return name + Reel.suffix(options.format), _encoded(samples, rate, options)
 
 
@@ -57,15 +59,16 @@ def write(store: Store, token: str, options: Options, report: Report | None = No
 
     Raises:
         UnknownProject: no such project.
-        OSError: the disk is full or a take's file is gone.
+        OSError: the disk is full.
+        StorageError: so it is, or a take's file is damaged.
     """
     with store.transaction() as db:
         project = projects.get(db, token)
-        made = plan(db, project, options)
-    path = store.scratch / f"{uuid.uuid4().hex}.zip"
+        made = plan(db, project, options, takes.folder(store, token))
+    path = export_zip(store, token)
     work = store.scratch / uuid.uuid4().hex
     try:
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        with new_zip(path) as archive:
             with Reel(work, made.items, options) as reel:
                 for done, item in enumerate(made.items, start=1):
                     _write_item(archive, reel, takes.folder(store, token), item, options)
@@ -75,16 +78,14 @@ def write(store: Store, token: str, options: Options, report: Report | None = No
                 archive.write(file, f"{Reel.FOLDER}/{file.name}")
             for name, content in _texts(made, options):
                 archive.writestr(name, content, zipfile.ZIP_DEFLATED)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
     finally:
         Reel.remove(work)
     return path, made
 
 
 def _write_item(archive: zipfile.ZipFile, reel: Reel, folder: Path, item: Item, options: Options) -> None:
-    samples, rate = load(folder / item.take["file"], options.loudness)
+    whose = f"line {item.number}'s take {item.take['number']}"
+    samples, rate = load(folder / item.take["file"], options.loudness, whose)
     reel.add(item, samples, rate)
     if options.files:
         archive.writestr(item.name + Reel.suffix(options.format), _encoded(samples, rate, options))

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ui.export_plan import Item, Options
+from ui.store import StorageError
 from zonos.names import file_name
 
 NO_VOICE = "no voice"
 
 
-def load(path: Path, lufs: float | None) -> tuple[np.ndarray, int]:
-    """A take's samples ``[n]``, at a loudness where one is asked for, and their rate."""
+def load(path: Path, lufs: float | None, whose: str) -> tuple[np.ndarray, int]:
+    """A take's samples ``[n]``, at a loudness where one is asked for, and their rate.
+
+    Args:
+        path: of its file.
+        lufs: the loudness, or None.
+        whose: take it is, for the sentence that says what is wrong with it.
+
+    Raises:
+        StorageError: the file is gone or damaged.
+    """
     import soundfile
 
-    samples, rate = soundfile.read(path, dtype="float32")
+    try:
+        samples, rate = soundfile.read(path, dtype="float32")
+    except soundfile.LibsndfileError as error:
+        raise StorageError(
+            f"The file of {whose} cannot be read ({error.error_string.rstrip('.')}). "
+            "Generate the line again, or star another take of it."
+        ) from error
     if lufs is not None:
         from zonos.audio.edit import normalise_loudness
 
@@ -51,17 +67,21 @@ class Reel:
         self._tracks: dict[str, Any] = {}
         folder.mkdir()
         taken: set[str] = set()
-        if items and options.joined:
-            self._joined.append(self._file("all", taken))
-        if items and options.tracks:
-            voices = dict.fromkeys(item.row.line.voice or NO_VOICE for item in items)
-            self._tracks = {voice: self._file(voice, taken) for voice in voices}
+        with _written():
+            if items and options.joined:
+                self._joined.append(self._file("all", taken))
+            if items and options.tracks:
+                voices: dict[str, str] = {}  # as the first line of each spells it
+                for item in items:
+                    voices.setdefault(_track(item), item.line.voice or NO_VOICE)
+                self._tracks = {track: self._file(voice, taken) for track, voice in voices.items()}
 
     def __enter__(self) -> Reel:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
+        with _written():
+            self._open.close()
 
     @staticmethod
     def suffix(format: str) -> str:
@@ -76,7 +96,11 @@ class Reel:
         shutil.rmtree(folder, ignore_errors=True)
 
     def add(self, item: Item, samples: np.ndarray, rate: int) -> None:
-        """Silence up to the line's start, then the line: in its voice's track, silence in the others."""
+        """Silence up to the line's start, then the line: in its voice's track, silence in the others.
+
+        Raises:
+            StorageError: the disk is full.
+        """
         if not self._joined and not self._tracks:
             return
         from zonos.audio.edit import limit
@@ -86,10 +110,11 @@ class Reel:
         gap = max(0, round(item.start * self.rate) - self.written)
         self.written += gap + len(samples)
         silence = np.zeros(gap, np.float32)
-        own = self._tracks.get(item.row.line.voice or NO_VOICE)
-        for file in (*self._joined, *self._tracks.values()):
-            file.write(silence)
-            file.write(samples if file is own or file in self._joined else np.zeros_like(samples))
+        own = self._tracks.get(_track(item))
+        with _written():
+            for file in (*self._joined, *self._tracks.values()):
+                file.write(silence)
+                file.write(samples if file is own or file in self._joined else np.zeros_like(samples))
 
     def files(self) -> list[Path]:
         """The finished files."""
@@ -103,3 +128,23 @@ class Reel:
         path = self.folder / file_name(name, taken, suffix=self.kind.suffix)
         sound = soundfile.SoundFile(path, "w", self.rate, 1, subtype, format=container)
         return self._open.enter_context(sound)
+
+
+def _track(item: Item) -> str:
+    """What lines of one voice share, however they spell it."""
+    return (item.line.voice or "").casefold()
+
+
+@contextmanager
+def _written() -> Iterator[None]:
+    """What soundfile makes of a full disk, as a sentence."""
+    import soundfile
+
+    try:
+        yield
+    # An encoder that writes less than it was given says nothing else.
+    except (soundfile.LibsndfileError, AssertionError) as error:
+        raise StorageError(
+            "The joined file or a voice's track could not be written; the disk may be full. "
+            "Nothing was changed; free some space and make the zip again."
+        ) from error

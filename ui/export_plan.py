@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -52,6 +53,7 @@ class Item:
     number: int
     row: lines.Row
     take: sqlite3.Row
+    line: Line  # as it was spoken, which the row may not say any more
     name: str  # without suffix
     start: float
 
@@ -59,11 +61,6 @@ class Item:
     def end(self) -> float:
         """Where it ends in the joined file."""
         return self.start + float(self.take["seconds"])
-
-    @property
-    def line(self) -> Line:
-        """The line as it was spoken."""
-        return takes.line_of(self.take, self.row.line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,31 +71,41 @@ class Plan:
     notes: list[str]
 
 
-def plan(db: sqlite3.Connection, project: Project, options: Options) -> Plan:
-    """Decide on takes, names and times."""
+def plan(db: sqlite3.Connection, project: Project, options: Options, folder: Path) -> Plan:
+    """Decide on takes, names and times; ``folder`` is that of the takes' files."""
     # Numbers are the table's, whichever rows go out.
     rows = enumerate(lines.every(db, project.token), start=1)
     chosen = [(number, row) for number, row in rows if row.ticked or not options.ticked_only]
     by_line = takes.best(db, project.token)
     found: list[Item] = []
     missing: list[int] = []
+    lost: list[int] = []
     changed: list[int] = []
     overruns: list[str] = []
     taken: set[str] = set()
+    files = {file.name for file in folder.iterdir()}
     for number, row in chosen:
         take = by_line.get(row.id)
         if take is None:
             missing.append(number)
             continue
+        if take["file"] not in files:
+            lost.append(number)
+            continue
         if take["recipe"] != row.recipe:
             changed.append(number)
-        start = _start(found[-1] if found else None, row, options)
+        line = takes.line_of(take, row.line)
+        start = _start(found[-1] if found else None, line, row.slot, options)
         if row.slot and start + take["seconds"] > row.slot[1] + 0.005:
             over = start + take["seconds"] - row.slot[1]
             overruns.append(f"Line {number} runs {over:.1f} s past its slot.")
-        found.append(Item(number, row, take, name_of(number, row, take, project, options, taken), start))
+        name = name_of(number, line, take, project, options, taken)
+        found.append(Item(number, row, take, line, name, start))
     notes = [
         *_said("has no take and is left out", "have no take and are left out", missing),
+        *_said(
+            "has lost its take's file and is left out", "have lost their takes' files and are left out", lost
+        ),
         *_said("changed since its take was made", "changed since their takes were made", changed),
     ]
     return Plan(found, notes + overruns)
@@ -110,30 +117,29 @@ def _said(one: str, many: str, numbers: list[int]) -> list[str]:
     return [f"{count(len(numbers), 'line')} {many}: {', '.join(map(str, numbers))}."]
 
 
-def _start(before: Item | None, row: lines.Row, options: Options) -> float:
+def _start(before: Item | None, line: Line, slot: tuple[float, float] | None, options: Options) -> float:
     """A line with a slot starts there, or as soon as the line before it is over."""
     if before is None:
-        return row.slot[0] if row.slot else 0.0
-    same = (before.row.line.voice or "").casefold() == (row.line.voice or "").casefold()
-    if row.slot:
-        return max(row.slot[0], before.end)
+        return slot[0] if slot else 0.0
+    same = (before.line.voice or "").casefold() == (line.voice or "").casefold()
+    if slot:
+        return max(slot[0], before.end)
     return before.end + (options.gap if same else options.voice_gap)
 
 
 def name_of(
-    number: int, row: lines.Row, take: sqlite3.Row, project: Project, options: Options, taken: set[str]
+    number: int, line: Line, take: sqlite3.Row, project: Project, options: Options, taken: set[str]
 ) -> str:
     """Name of a line's file without its suffix, unlike all in ``taken``; it is added to them.
 
     Args:
         number: of the row in the table, from 1.
-        row: the line.
+        line: as it was spoken.
         take: of that line.
         project: for its name.
         options: for the template.
         taken: see :func:`zonos.names.file_name`.
     """
-    line = row.line
     values = {
         "n": number,
         "name": line.name or line.text[:60],

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 from pydantic import ValidationError
 
-from ui import export, projects
+from ui import export, projects, takes
 from ui.export_plan import Options, Plan, plan
 from ui.script_file import KINDS
 from ui.store import Store
@@ -95,7 +95,8 @@ def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
         except ValidationError as error:
             return _words(error)
         with store.transaction() as db:
-            found = plan(db, projects.get(db, value), options)
+            project = projects.get(db, value)
+            found = plan(db, project, options, takes.folder(store, project.token))
         return _list(found, options)
 
     @in_words
@@ -114,6 +115,7 @@ def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
         inputs,
         shown,
         js=FLUSH,
+        trigger_mode="always_last",  # what is changed while a list is made is in the next one
         **quiet,
     )
     done = make.click(write, inputs, [made, shown, said], js=FLUSH)

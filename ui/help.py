@@ -57,7 +57,8 @@ in the browser. The browser only keeps a key to your project: another browser ne
     "Two tabs, or two people, on one project": """
 Each sees the other's changes within moments; different lines and different fields of a line simply come
 together. Where both change the same field, the first one stays. The other's own words are kept under the
-row, with a button that puts them back.
+row, with a button that puts them back. Words of the dictionary come together when they are saved; where both
+changed the same word, the second is told what it is now before it can put its own there.
 """,
     "May I clone any voice?": """
 Only your own, or one whose owner agreed. The tick beside a new voice says that you may.

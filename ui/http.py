@@ -57,7 +57,8 @@ def said(call: Handler) -> Handler:
 
 
 def _problem(status: int, sentence: str) -> Response:
-    return JSONResponse({"error": sentence}, status_code=status)
+    """``studio`` tells our own answers from those of a proxy in between, after which the page tries again."""
+    return JSONResponse({"error": sentence, "studio": True}, status_code=status)
 
 
 def token_of(request: Request) -> str:

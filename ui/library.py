@@ -18,6 +18,7 @@ from typing import Any
 
 from ui import projects, recipes
 from ui.store import Store
+from ui.voice_names import stored_name
 from zonos.errors import LineError
 from zonos.voices import CLIP_SUFFIXES
 
@@ -90,7 +91,8 @@ def clip_file(db: sqlite3.Connection, shelf: str, content: str) -> str | None:
 def clips(db: sqlite3.Connection, shelf: str, name: str) -> list[sqlite3.Row]:
     """Clips of a voice in the order in which they came; none for an unknown voice."""
     return db.execute(
-        "SELECT * FROM clips WHERE shelf = ? AND voice = ? ORDER BY created, hash", (shelf, name)
+        "SELECT * FROM clips WHERE shelf = ? AND voice = ? ORDER BY created, hash",
+        (shelf, stored_name(db, shelf, name)),
     ).fetchall()
 
 
@@ -115,6 +117,7 @@ def add(
     name = voice_name(name)
     files = [(_keep(store, clip), clip) for clip in recordings]
     with store.transaction() as db:
+        name = stored_name(db, shelf, name) or name
         db.execute(
             """INSERT INTO voices (shelf, name, consent, sample, created) VALUES (?, ?, ?, ?, ?)
                ON CONFLICT (shelf, name) DO UPDATE SET consent = excluded.consent""",
@@ -135,7 +138,8 @@ def add(
 def remove(store: Store, shelf: str, name: str) -> None:
     """Removed means removed: lines that use the voice fail with a sentence until they get another."""
     with store.transaction() as db:
-        db.execute("DELETE FROM voices WHERE shelf = ? AND name = ?", (shelf, name))
+        stored = stored_name(db, shelf, name)
+        db.execute("DELETE FROM voices WHERE shelf = ? AND name = ?", (shelf, stored))
         changed(db, shelf)
 
 
@@ -147,7 +151,8 @@ def remove_clip(db: sqlite3.Connection, shelf: str, name: str, content: str) -> 
     """
     if len(clips(db, shelf, name)) < 2:
         raise VoiceError("This is the only clip of the voice; remove the voice instead.")
-    db.execute("DELETE FROM clips WHERE shelf = ? AND voice = ? AND hash = ?", (shelf, name, content))
+    stored = stored_name(db, shelf, name)
+    db.execute("DELETE FROM clips WHERE shelf = ? AND voice = ? AND hash = ?", (shelf, stored, content))
     changed(db, shelf)
 
 
@@ -158,25 +163,29 @@ def rename(db: sqlite3.Connection, shelf: str, name: str, new_name: str) -> str:
         VoiceError: no such voice, no usable name, or the name is taken.
     """
     new_name = voice_name(new_name)
-    taken = {known.casefold() for known in names(db, shelf)}
-    if name.casefold() not in taken:
+    stored = stored_name(db, shelf, name)
+    if stored is None:
         raise VoiceError(f"There is no voice {name!r} (any more).")
-    if new_name.casefold() in taken - {name.casefold()}:
+    if new_name.casefold() in {known.casefold() for known in names(db, shelf) if known != stored}:
         raise VoiceError(f"There is a voice {new_name!r} already; choose another name.")
-    db.execute("UPDATE voices SET name = ?, sample = 0 WHERE shelf = ? AND name = ?", (new_name, shelf, name))
+    # While the old name still leads somewhere: it tells which lines mean this voice.
     for (token,) in db.execute("SELECT token FROM projects WHERE shelf = ?", (shelf,)).fetchall():
-        recipes.rename_voice(db, token, name, new_name)
+        recipes.rename_voice(db, token, shelf, stored, new_name)
+    query = "UPDATE voices SET name = ?, sample = 0 WHERE shelf = ? AND name = ?"
+    db.execute(query, (new_name, shelf, stored))
     changed(db, shelf)
     return new_name
 
 
 def free_name(db: sqlite3.Connection, shelf: str, wanted: str) -> str:
-    """``wanted``, with a number behind it when that name is taken."""
-    name, number = voice_name(wanted), 2
+    """``wanted``, with a number behind it when that name is taken; shortened until both fit."""
+    name, number = voice_name(wanted), 1
     taken = {known.casefold() for known in names(db, shelf)}
     candidate = name
     while candidate.casefold() in taken:
-        candidate, number = f"{name} {number}", number + 1
+        number += 1
+        ending = f" {number}"
+        candidate = name[: MAX_NAME - len(ending)].rstrip() + ending
     return candidate
 
 

@@ -45,6 +45,11 @@ def stored(line: Line) -> dict[str, Any]:
     return {"text": line.text, "language": line.language} | fields
 
 
+def for_page(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields as the page gets them: a seed as text, for it may have more digits than a JavaScript number."""
+    return fields | {"seed": str(fields["seed"])} if "seed" in fields else fields
+
+
 def recipe_hash(line: Line, voice_content: str, respelled: str = "") -> str:
     """Everything that decides how a line sounds, but for seed and model.
 
@@ -246,11 +251,11 @@ def _shown(row: sqlite3.Row, its_takes: Sequence[sqlite3.Row]) -> dict[str, Any]
         "slot": json.loads(row["slot"] or "null"),
         "state": row["state"],
         "why": row["reason"],
-        "takes": [takes.shown(take, row["recipe"]) for take in its_takes],
+        "made": [takes.shown(take, row["recipe"]) for take in its_takes],
     }
     return (
         {"id": row["id"], "p": round(row["position"], 6)}
-        | fields
+        | for_page(fields)
         | {name: value for name, value in extra.items() if value}
     )
 

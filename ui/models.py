@@ -10,6 +10,15 @@ def choices() -> list[tuple[str, str]]:
     return [(_label(info), info.name) for info in hub.available()]
 
 
+def refusal(name: str) -> str | None:
+    """Why a model is not taken from a browser or a zip: only what the picker offers is.
+
+    A folder of this machine or a download that nobody here chose would be opened otherwise.
+    """
+    known = [info.name for info in hub.available()]
+    return None if name in known else f"There is no model {name!r} here; pick one of: {', '.join(known)}."
+
+
 def note(name: str) -> str:
     """One line under the picker."""
     for info in hub.available():

@@ -79,14 +79,14 @@ def build(studio: Studio) -> gr.Blocks:
             with gr.Tab("Voices"):
                 voice_tab.create(studio.store, token)
             with gr.Tab("Dictionary"):
-                spellings = dictionary_tab.create(studio.store, token)
+                spellings, seen_words = dictionary_tab.create(studio.store, token)
             with gr.Tab("Export") as tab:
                 export_tab.create(studio.store, token, tab)
             with gr.Tab("Projects"):
                 listed, switches = project_tab.create(studio.store, studio.limits, token)
             with gr.Tab("Help"):
                 help_tab.create()
-        shown = [token, top.name, top.model, top.note, listed, spellings]
+        shown = [token, top.name, top.seen_name, top.model, top.note, listed, spellings, seen_words]
         arrive = _open(studio.store)
         events = [page.load(arrive, token, shown, show_progress="hidden")]
         events += [switch.then(arrive, token, shown, show_progress="hidden") for switch in switches]
@@ -101,6 +101,7 @@ def build(studio: Studio) -> gr.Blocks:
 @dataclass(frozen=True, slots=True)
 class _Top:
     name: gr.Textbox
+    seen_name: gr.State  # the project's name as this tab has seen it
     model: gr.Dropdown
     note: gr.Markdown
 
@@ -112,25 +113,34 @@ def _top() -> _Top:
         name = gr.Textbox(label="Name of the project", elem_id="studio-name", max_lines=1, **plain)
         model = gr.Dropdown(models.choices(), label="Model", elem_id="studio-model", **plain)
         note = gr.Markdown(elem_id="studio-model-note")
-    return _Top(name, model, note)
+    return _Top(name, gr.State(""), model, note)
 
 
 def _wire_top(store: Store, token: gr.BrowserState, top: _Top) -> None:
     @in_words
-    def renamed(value: str, new_name: str) -> None:
+    def renamed(value: str, new_name: str, seen: str) -> tuple[Any, str]:
         with store.transaction() as db:
-            projects.rename(db, projects.get(db, value).token, new_name)
+            now = projects.rename_seen(db, value, new_name, seen)
+        if now is None:
+            return gr.update(), projects.clean_name(new_name)
+        gr.Warning(
+            f"Another tab has called this project “{now}” meanwhile, and so it is called now. "
+            f"Write “{new_name}” again to call it that."
+        )
+        return now, now
 
     @in_words
     def picked(value: str, chosen: str) -> str:
+        if sentence := models.refusal(chosen):
+            raise gr.Error(sentence, print_exception=False)
         with store.transaction() as db:
             settings = projects.get(db, value).settings.model_copy(update={"model": chosen})
             projects.save_settings(db, value, settings)
         return models.note(chosen)
 
     quiet: dict[str, Any] = {"show_progress": "hidden"}
-    top.name.blur(renamed, [token, top.name], None, **quiet)
-    top.name.submit(renamed, [token, top.name], None, **quiet)
+    for left in (top.name.blur, top.name.submit):
+        left(renamed, [token, top.name, top.seen_name], [top.name, top.seen_name], **quiet)
     changed = top.model.input(picked, [token, top.model], top.note, **quiet)
     changed.then(None, None, None, js=REFRESH)
 
@@ -149,10 +159,12 @@ def _open(store: Store) -> Callable[[str], tuple[Any, ...]]:
         return (
             project.token,
             project.name,
+            project.name,
             chosen,
             models.note(chosen),
             gr.update(choices=listed, value=project.token),
             dictionary_tab.cells(spellings),
+            spellings,
         )
 
     return opened

@@ -103,6 +103,21 @@ def rename(db: sqlite3.Connection, token: str, name: str) -> None:
     bump_about(db, token)
 
 
+def rename_seen(db: sqlite3.Connection, token: str, name: str, seen: str) -> str | None:
+    """Rename, unless the project is no longer called what the asking tab has seen.
+
+    Returns:
+        What another tab has called it meanwhile; None where nothing stands in the way.
+    """
+    now, wanted = get(db, token).name, clean_name(name)
+    if wanted in (seen, now):  # left as it was found
+        return None
+    if now != seen:
+        return now
+    rename(db, token, name)
+    return None
+
+
 def save_settings(db: sqlite3.Connection, token: str, settings: Settings) -> None:
     """Write the settings."""
     db.execute("UPDATE projects SET settings = ? WHERE token = ?", (settings.model_dump_json(), token))

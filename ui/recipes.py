@@ -11,6 +11,7 @@ from functools import cache
 
 from ui import lines, words
 from ui.projects import Project
+from ui.voice_names import stored_name
 from zonos.errors import LineError
 from zonos.line import Line
 from zonos.text.languages import resolve_language
@@ -27,7 +28,7 @@ class Recipes:
         def voice(name: str) -> str:
             rows = db.execute(
                 "SELECT hash FROM clips WHERE shelf = ? AND voice = ? ORDER BY created, hash",
-                (project.shelf, name),
+                (project.shelf, stored_name(db, project.shelf, name)),
             )
             return ",".join(row[0] for row in rows)
 
@@ -39,7 +40,7 @@ class Recipes:
         return lines.recipe_hash(line, ";".join(clips), self._respelled(line))
 
     def _made_of(self, name: str | None) -> str:
-        return (self._voice(name.casefold()) or f"unknown {name.casefold()}") if name else ""
+        return (self._voice(name) or f"unknown {name.casefold()}") if name else ""
 
     def _respelled(self, line: Line) -> str:
         try:
@@ -61,16 +62,17 @@ def refresh(db: sqlite3.Connection, project: Project, revision: int) -> int:
     return changed
 
 
-def rename_voice(db: sqlite3.Connection, token: str, old: str, new: str) -> None:
+def rename_voice(db: sqlite3.Connection, token: str, shelf: str, old: str, new: str) -> None:
     """Lines and takes follow a voice's new name: it sounds as before, so nothing is "changed since"."""
+
+    @cache
+    def means_it(name: str) -> bool:
+        return stored_name(db, shelf, name) == old
+
     for table, key in (("lines", "id"), ("takes", "id")):
         for row in db.execute(f"SELECT {key}, fields FROM {table} WHERE project = ?", (token,)).fetchall():
             fields = json.loads(row["fields"])
-            named = [
-                name
-                for name in ("voice", "prefix_audio")
-                if fields.get(name, "").casefold() == old.casefold()
-            ]
+            named = [name for name in ("voice", "prefix_audio") if means_it(fields.get(name) or "")]
             if named:
                 fields |= dict.fromkeys(named, new)
                 db.execute(

@@ -14,12 +14,13 @@ import threading
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from ui import library, lines, projects, takes, words
+from ui import library, lines, outcomes, projects, takes, words
 from ui.ahead import ahead
 from ui.desk import Desk, RunningLine
 from ui.engines import Engines
 from ui.keep import keep_take
 from ui.limits import Limits
+from ui.outcomes import Outcome
 from ui.projects import Project
 from ui.store import StorageError, Store, disk_words
 from zonos import events
@@ -58,19 +59,13 @@ class Runs:
         self.limits = limits
         self._desks: dict[str, Desk] = {}
         # What the disk refused to hear of, by project and row; told as soon as it listens again.
-        self._owed: dict[str, dict[str, tuple[str | None, str | None]]] = {}
+        self._owed: dict[str, dict[str, Outcome]] = {}
         self._mutex = threading.Lock()
 
     def recover(self) -> int:
         """After a crash: lines that were waiting or being spoken are pending again, and say so."""
         with self.store.transaction() as db:
-            query = "SELECT DISTINCT project FROM lines WHERE state IN ('queued', 'running')"
-            found = 0
-            for (token,) in db.execute(query).fetchall():
-                ids = [row.id for row in lines.every(db, token) if row.busy]
-                lines.set_state(db, token, ids, "stopped", RESTARTED, projects.bump(db, token))
-                found += len(ids)
-        return found
+            return outcomes.recover(db, RESTARTED)
 
     def start(self, token: str, which: Which, ids: Iterable[str] = (), takes_each: int | None = None) -> str:
         """Begin to speak lines; those already waiting or speaking are left alone.
@@ -196,7 +191,7 @@ class Runs:
                 one.accepted(event)
             case events.Started():
                 one.started()
-                self._state(project.token, one.id, "running", None)
+                self._state(project.token, one, "running", None)
             case events.Progress():
                 one.progressed(event)
             case events.Done():
@@ -223,16 +218,17 @@ class Runs:
         """One take came to its end; the row rests when it was the last, and a failure is not hidden."""
         one.end(state, reason)
         if one.over:
-            self._state(token, one.id, one.outcome, one.reason)
+            self._state(token, one, one.outcome, one.reason)
 
-    def _state(self, token: str, line: str, state: str | None, reason: str | None) -> None:
+    def _state(self, token: str, one: RunningLine, state: str | None, reason: str | None) -> None:
+        outcome = Outcome(one.id, one.recipe, state, reason)
         try:
             with self.store.transaction() as db, contextlib.suppress(projects.UnknownProject):
                 # A project may be deleted while its last lines come in.
-                lines.set_state(db, token, [line], state, reason, projects.bump(db, token))
+                outcomes.tell(db, token, [outcome], projects.bump(db, token))
         except StorageError:
             with self._mutex:
-                self._owed.setdefault(token, {})[line] = (state, reason)
+                self._owed.setdefault(token, {})[one.id] = outcome
             raise
 
     def _settle(self, token: str) -> None:
@@ -243,9 +239,7 @@ class Runs:
             return
         try:
             with self.store.transaction() as db, contextlib.suppress(projects.UnknownProject):
-                revision = projects.bump(db, token)
-                for line, (state, reason) in owed.items():
-                    lines.set_state(db, token, [line], state, reason, revision)
+                outcomes.tell(db, token, owed.values(), projects.bump(db, token))
         except StorageError:
             with self._mutex:
                 self._owed[token] = owed | self._owed.get(token, {})
@@ -254,7 +248,7 @@ class Runs:
     def _stopped(self, token: str, some: list[RunningLine]) -> None:
         for one in some:
             one.give_up("stopped", None)
-            self._state(token, one.id, "stopped", None)
+            self._state(token, one, "stopped", None)
 
     def _fail(self, token: str, desk: Desk, running: list[RunningLine], reason: str) -> None:
         desk.broke_off(reason)
@@ -262,7 +256,7 @@ class Runs:
             if not one.over:
                 one.give_up("failed", reason)
                 with contextlib.suppress(StorageError):  # said on the page by the change that is missing
-                    self._state(token, one.id, "failed", reason)
+                    self._state(token, one, "failed", reason)
 
 
 def _ready(row: lines.Row) -> bool:

@@ -94,6 +94,8 @@ class SpaceRun:
 class SpaceEngine:
     """As :class:`zonos.engine.Engine`, as far as the studio uses it."""
 
+    closed = False
+
     def __init__(self, model: str) -> None:
         self.model = model
         _engine(model)  # loaded once, here, so that no lent second goes into loading

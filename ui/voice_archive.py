@@ -7,12 +7,15 @@ import shutil
 import sqlite3
 import uuid
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ui import library, projects
+from ui.limits import Limits
+from ui.scratch_zips import loose_zip, new_zip
 from ui.store import Store
 from ui.uploads import examined
 
@@ -20,6 +23,8 @@ KIND: Literal["zonos-studio-voices"] = "zonos-studio-voices"
 CONTENT = "voices.json"
 MAX_CONTENT_BYTES = 2**20
 MAX_AUDIO_BYTES = 300 * 2**20
+# Sound that somebody zipped once more gets smaller; by more than this it is no speech.
+AUDIO_UPLOADS = 4
 _CLIP_FILE = re.compile(r"clips/[a-f0-9]{32}\.[a-z0-9]{1,5}")
 
 
@@ -69,19 +74,19 @@ def write_voices(store: Store, token: str, name: str | None = None) -> Path:
         if not wanted:
             raise library.VoiceError(f"There is no voice {name!r} (any more).")
         content = ArchivedVoices(kind=KIND, voices=[pack_voice(store, db, shelf, v, files) for v in wanted])
-    path = store.scratch / f"{uuid.uuid4().hex}.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+    path = loose_zip(store)
+    with new_zip(path) as archive:
         archive.writestr(CONTENT, content.model_dump_json(indent=1))
         for inside, source in files.items():
             archive.write(source, inside)
     return path
 
 
-def read_voices(store: Store, file: BinaryIO, token: str) -> list[str]:
+def read_voices(store: Store, file: BinaryIO, token: str, limits: Limits) -> list[str]:
     """Put the voices of a zip on the project's shelf; gives their names there.
 
     Raises:
-        ArchiveError: not such a zip, or damaged.
+        ArchiveError: not such a zip, damaged or too large.
         VoiceError: a clip cannot be read.
     """
     with store.transaction() as db:
@@ -91,8 +96,8 @@ def read_voices(store: Store, file: BinaryIO, token: str) -> list[str]:
     try:
         with zipfile.ZipFile(file) as archive:
             content = _content(archive)
-            for name in {clip.file for voice in content.voices for clip in voice.clips}:
-                unpack(archive, name, unpacked)
+            names = {clip.file for voice in content.voices for clip in voice.clips}
+            unpack(archive, names, unpacked, limits)
         with store.transaction() as db:
             return [take_voice(store, db, shelf, voice, unpacked) for voice in content.voices]
     except (zipfile.BadZipFile, EOFError, RuntimeError) as error:
@@ -128,17 +133,37 @@ def pack_voice(
     return ArchivedVoice(name=voice["name"], consent=voice["consent"], clips=clips)
 
 
-def unpack(archive: zipfile.ZipFile, name: str, folder: Path) -> None:
-    """Names were checked against a pattern, so that none leads out of the folder."""
+def unpack(archive: zipfile.ZipFile, names: Collection[str], folder: Path, limits: Limits) -> None:
+    """Unpack audio. Names were checked against a pattern, so that none leads out of the folder.
+
+    Args:
+        archive: the zip.
+        names: what to unpack; one that stands there twice will lie on the disk twice.
+        folder: where to.
+        limits: for all of it together, whatever the zip's own size is.
+
+    Raises:
+        ArchiveError: something is missing, or it would take too much room. Nothing is unpacked then.
+    """
+    found = {name: _info(archive, name) for name in names}
+    most = AUDIO_UPLOADS * limits.upload_bytes
+    if sum(found[name].file_size for name in names) > most:
+        raise ArchiveError(
+            f"The sound in this zip takes more room than the {most // 2**20} MB that are allowed here."
+        )
+    for name, info in found.items():
+        with archive.open(info) as source, (folder / Path(name).name).open("wb") as file:
+            shutil.copyfileobj(source, file)
+
+
+def _info(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
     try:
         info = archive.getinfo(name)
     except KeyError as error:
         raise ArchiveError(f"This project is damaged: {name} is missing.") from error
     if info.file_size > MAX_AUDIO_BYTES:
         raise ArchiveError(f"This project is damaged: {name} is too large.")
-    target = folder / Path(name).name
-    with archive.open(info) as source, target.open("wb") as file:
-        shutil.copyfileobj(source, file)
+    return info
 
 
 def take_voice(store: Store, db: sqlite3.Connection, shelf: str, voice: ArchivedVoice, unpacked: Path) -> str:

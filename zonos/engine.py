@@ -134,6 +134,11 @@ class Engine:
             alone=loop.pace.frames_per_second_alone(),
         )
 
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more lines."""
+        return self._closed
+
     def close(self) -> None:
         """Stop; takes that are not done get a cancelled event."""
         with self._wake:

@@ -29,8 +29,8 @@ def space(tmp_path: Path) -> Iterator[Server]:
 
 def test_playing_through_from_a_row_skips_what_has_no_take(visit: Callable[..., Any], space: Server) -> None:
     page = visit(space.address)
-    takes = project(page, "l.map((line) => line.takes[0].id)")
-    project(page, "p.take('drop-take', l[2].takes[0].id)")
+    takes = project(page, "l.map((line) => line.made[0].id)")
+    project(page, "p.dropTake(l[2].made[0].id)")
     project(page, "p.remove([l[0].id])")
     saved(page)
     title = page.locator(".st-dock-title")

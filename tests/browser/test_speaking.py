@@ -90,7 +90,7 @@ def test_a_double_click_runs_once(visit: Callable[..., Any]) -> None:
     keep_only(page, "Hello there, friend.")
     page.locator(".st-runbar [data-which=pending]").dblclick()
     spoken(page, 1)
-    assert project(page, "l[0].takes.length") == 1
+    assert project(page, "l[0].made.length") == 1
 
 
 def test_a_second_tab_does_not_run_the_same_lines_again(visit: Callable[..., Any]) -> None:
@@ -103,7 +103,7 @@ def test_a_second_tab_does_not_run_the_same_lines_again(visit: Callable[..., Any
     assert "already" in menu_token["said"]
     assert "already" in generate_again["said"]
     spoken(second, 2, 1)
-    assert project(second, "l.map((line) => line.takes.length)") == [1, 1]
+    assert project(second, "l.map((line) => line.made.length)") == [1, 1]
 
 
 def test_a_new_take_leaves_every_other_file_alone(visit: Callable[..., Any]) -> None:
@@ -115,10 +115,10 @@ def test_a_new_take_leaves_every_other_file_alone(visit: Callable[..., Any]) -> 
     menu(page, 1, "Three new takes")
     expect(row(page, 1).locator(".st-take")).to_contain_text("4 ·", timeout=SPOKEN_MS)
     spoken(page, 1)
-    takes = project(page, "l[0].takes")
+    takes = project(page, "l[0].made")
     assert len({take["seed"] for take in takes}) == 4
     assert hashlib.sha256(sound(page, 2)).digest() == before[1]
-    assert project(page, "l[1].takes.length") == 1
+    assert project(page, "l[1].made.length") == 1
     row(page, 1).locator(".st-take").focus()
     row(page, 1).locator(".st-take").select_option(takes[0]["id"])
     assert hashlib.sha256(sound(page, 1)).digest() == before[0]

@@ -98,4 +98,4 @@ def test_takes_side_by_side(visit: Callable[..., Any]) -> None:
     pop.get_by_role("button", name="Restore into the line (take 1)").click()
     expect(text(page, 1)).to_have_value("Two takes of this.")
     spoken(page, 1)
-    assert project(page, "l[0].takes.map((take) => [take.n, take.star ?? 0])") == [[1, 1]]
+    assert project(page, "l[0].made.map((take) => [take.n, take.star ?? 0])") == [[1, 1]]

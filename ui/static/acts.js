@@ -17,7 +17,7 @@ export class Acts {
 
   // The take that a row shows: picked by hand, else starred, else the newest that is not out of date.
   chosen(line) {
-    const takes = line.takes ?? [];
+    const takes = line.made ?? [];
     return (
       takes.find((take) => take.id === this.picked.get(line.id)) ??
       takes.find((take) => take.star) ??
@@ -44,9 +44,15 @@ export class Acts {
     if (field === "text") this.#showText(id);
   }
 
-  // A line that another tab deleted while words were typed into it here.
-  addAgain(line) {
-    this.add(undefined, this.#fields(line));
+  // Lines that another tab deleted while words were typed into them here, or that had no place.
+  addAgain(lines) {
+    this.history.group("add again", () => {
+      for (const line of lines) {
+        const extra = Object.fromEntries(["note", "slot"].filter((name) => line[name]).map((name) => [name, line[name]]));
+        this.project.add(newId(), undefined, this.#fields(line), extra);
+      }
+    });
+    this.table.edit(this.project.order.at(-1));
   }
 
   play(id) {
@@ -63,7 +69,7 @@ export class Acts {
   }
 
   async generate(ids, takes = null) {
-    const again = ids.length === 1 && (this.line(ids[0]).takes ?? []).some((take) => !take.old);
+    const again = ids.length === 1 && (this.line(ids[0]).made ?? []).some((take) => !take.old);
     await this.told(() => this.project.generate("these", { ids, takes: takes ?? (again ? 1 : null) }));
   }
 
@@ -139,7 +145,7 @@ export class Acts {
       const [voicing, look] = await Promise.all([this.project.api.voicing(), this.table.checks.now(id)]);
       const line = this.line(id);
       const now = typeof line.speaking_rate === "number" ? line.speaking_rate : Number(voicing.defaults.speaking_rate) || 14;
-      const take = line.takes?.findLast((one) => !one.old);
+      const take = line.made?.findLast((one) => !one.old);
       const long = take?.s ?? look?.seconds;
       const room = line.slot[1] - line.slot[0];
       if (!long) return "This line has nothing to fit yet.";
@@ -157,8 +163,8 @@ export class Acts {
 
   dropTake(id, take = this.chosen(this.line(id))) {
     this.picked.delete(id);
-    this.project.take("drop-take", take.id);
-    this.notices.show(`Take ${take.n} put away.`, { undo: () => this.project.take("restore-take", take.id) });
+    this.project.dropTake(take.id);
+    this.notices.show(`Take ${take.n} put away.`, { undo: () => this.project.bringTake(take.id) });
   }
 
   async newRowsLike(id) {
@@ -214,7 +220,7 @@ export class Acts {
 }
 
 export function menuOf(acts, { details, takes }) {
-  const takesOf = (line) => (line.takes ?? []).length;
+  const takesOf = (line) => (line.made ?? []).length;
   const free = (line) => !isBusy(line) && line.text.trim();
   const follows = (line) => acts.project.order.at(-1) !== line.id;
   return [

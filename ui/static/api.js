@@ -1,5 +1,7 @@
 // Requests to the studio's own routes. Every failure becomes an Error whose message is for people.
 
+// Final: the project is not here any more; the server could not read what was sent. Everything else may
+// pass, above all what a proxy in between answers: it is tried again.
 export class Gone extends Error {}
 export class Refused extends Error {}
 
@@ -102,7 +104,7 @@ export class Api {
 
   #post(path, body, options = {}) {
     const headers = { "content-type": "application/json" };
-    return this.#ask(path, { method: "POST", body: JSON.stringify(body), headers, ...options });
+    return this.#ask(path, { method: "POST", body: JSON.stringify(body, wellFormed), headers, ...options });
   }
 
   async #ask(path, options = {}) {
@@ -118,9 +120,15 @@ export class Api {
       throw new Error("The studio does not answer. Your changes are kept here and sent when it is back.");
     }
     if (answer.ok) return answer;
-    const { error = `The studio answered with fault ${answer.status}.` } = await answer.json().catch(() => ({}));
+    const { error, studio } = await answer.json().catch(() => ({}));
+    if (!studio) throw new Error(`The studio answered with fault ${answer.status}.`);
     if (answer.status === 404) throw new Gone(error);
-    if (answer.status >= 400 && answer.status < 500) throw new Refused(error);
+    if ([400, 413].includes(answer.status)) throw new Refused(error);
     throw new Error(error);
   }
+}
+
+// Half a character, as some keyboards and pastes leave it behind, cannot be sent.
+function wellFormed(_, value) {
+  return typeof value === "string" ? value.replace(/\p{Surrogate}/gu, "\ufffd") : value;
 }

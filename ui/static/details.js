@@ -7,12 +7,12 @@ export class Details {
     Object.assign(this, { project, facts, checks });
     this.title = el("h3", { class: "st-pop-title" });
     this.name = this.#plain("name", "File name", "text", "Used for its files; empty is made from the text.");
-    this.seed = this.#plain("seed", "Seed", "number", "The same seed, line and model give the same take. Empty draws a new one each time.");
+    this.seed = this.#plain("seed", "Seed", "digits", "The same seed, line and model give the same take. Empty draws a new one each time.");
     this.takes = this.#plain("takes", "Takes", "number", "Takes made in one go.");
     this.prefix = this.#plain("prefix_text", "Words before", "text", "What is said in that clip; with it no word is lost at the seam.");
     this.prefixAudio = el("select", { class: "st-input", "aria-label": "Continue from the voice's clip" });
     this.prefixAudio.addEventListener("change", () => this.#set("prefix_audio", this.prefixAudio.value || null));
-    this.note = el("textarea", { class: "st-input", rows: 2, dir: "auto", "aria-label": "Note" });
+    this.note = el("textarea", { class: "st-input", rows: 2, dir: "auto", maxlength: String(facts.limits.note), "aria-label": "Note" });
     this.note.addEventListener("input", () => {
       project.note(this.id, this.note.value, this.shown.note ?? "");
       this.shown.note = this.note.value;
@@ -78,8 +78,10 @@ export class Details {
     return el("label", { class: "st-setting" }, el("span", { text: title }), field, help && el("small", { text: help }));
   }
 
-  #plain(name, title, type, help) {
-    const field = el("input", { class: "st-input", type, min: type === "number" ? 0 : null, dir: "auto" });
+  // "digits" stay text: a seed may have more of them than a JavaScript number can hold.
+  #plain(name, title, kind, help) {
+    const type = kind === "number" ? "number" : "text";
+    const field = el("input", { class: "st-input", type, min: type === "number" ? 0 : null, inputmode: kind === "digits" ? "numeric" : null, dir: "auto" });
     field.addEventListener("change", () => {
       const value = field.value.trim();
       this.#set(name, value === "" ? null : type === "number" ? Number(value) : value);

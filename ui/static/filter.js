@@ -7,7 +7,7 @@ const KINDS = [
   ["all", "All", () => true],
   ["pending", "Pending", isPending],
   ["failed", "Failed", (line) => line.state === "failed"],
-  ["changed", "Changed since", (line) => (line.takes ?? []).length > 0 && line.takes.every((take) => take.old)],
+  ["changed", "Changed since", (line) => (line.made ?? []).length > 0 && line.made.every((take) => take.old)],
   ["ticked", "Ticked", (line) => Boolean(line.tick)],
 ];
 

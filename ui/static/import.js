@@ -5,8 +5,8 @@ import { button, el, newId, plural, setText } from "./dom.js";
 const SHOWN = 200;
 
 export class Importer {
-  constructor(project, history, notices, checks) {
-    Object.assign(this, { project, history, notices, checks });
+  constructor(project, facts, history, notices, checks) {
+    Object.assign(this, { project, facts, history, notices, checks });
     this.summary = el("p", { class: "st-import-summary" });
     this.warnings = el("ul", { class: "st-said" });
     this.table = el("table", { class: "st-import-table" });
@@ -24,6 +24,7 @@ export class Importer {
     );
     close.addEventListener("click", () => this.dialog.close());
     this.takeButton.addEventListener("click", () => this.#take());
+    this.replace.addEventListener("change", () => this.#count());
   }
 
   // Cells copied from a spreadsheet: more than one cell or row. Anything else is pasted as usual.
@@ -43,16 +44,9 @@ export class Importer {
 
   #show({ rows, warnings, columns }) {
     this.good = rows.filter((row) => row.fields);
-    const bad = rows.filter((row) => row.problems.length);
-    const skipped = rows.filter((row) => row.skipped).length;
-    const missing = [...new Set(rows.flatMap((row) => row.missing ?? []).map(({ name }) => name))];
-    const words = [`${plural(this.good.length, "line")} will be added.`];
-    if (bad.length) words.push(`${plural(bad.length, "row")} with bad cells, marked below.`);
-    if (skipped) words.push(`${plural(skipped, "row")} without text left out.`);
-    if (missing.length) words.push(`Not among your voices: ${missing.join(", ")}.`);
-    setText(this.summary, words.join(" "));
+    this.words = this.#words(rows);
+    this.#count();
     this.warnings.replaceChildren(...warnings.map((text) => el("li", { text, dir: "auto" })));
-    this.takeButton.disabled = this.good.length === 0;
     const head = el("tr", {}, el("th", { text: "Row" }), ...columns.map((name) => el("th", { text: name, dir: "auto" })), el("th", { text: "What is wrong" }));
     // In the file's order; where it is long, rows with something to say are among those that show.
     const says = (row) => row.problems.length || row.missing;
@@ -62,6 +56,32 @@ export class Importer {
       const rest = el("td", { colspan: columns.length + 2, text: `… and ${plural(rows.length - SHOWN, "more row")}` });
       this.table.append(el("tr", {}, rest));
     }
+  }
+
+  // The lines that a project has room for.
+  #fitting() {
+    const { rows } = this.facts.limits;
+    return this.good.slice(0, Math.max(0, rows - (this.replace.checked ? 0 : this.project.order.length)));
+  }
+
+  #count() {
+    const n = this.#fitting().length;
+    const over = this.good.length - n;
+    const words = [`${plural(n, "line")} will be added.`];
+    if (over) words.push(`A project holds at most ${plural(this.facts.limits.rows, "row")} here: ${plural(over, "line")} at the end left out.`);
+    setText(this.summary, [...words, ...this.words].join(" "));
+    this.takeButton.disabled = n === 0;
+  }
+
+  #words(rows) {
+    const bad = rows.filter((row) => row.problems.length);
+    const skipped = rows.filter((row) => row.skipped).length;
+    const missing = [...new Set(rows.flatMap((row) => row.missing ?? []).map(({ name }) => name))];
+    const words = [];
+    if (bad.length) words.push(`${plural(bad.length, "row")} with bad cells, marked below.`);
+    if (skipped) words.push(`${plural(skipped, "row")} without text left out.`);
+    if (missing.length) words.push(`Not among your voices: ${missing.join(", ")}.`);
+    return words;
   }
 
   #row(row, columns) {
@@ -77,15 +97,16 @@ export class Importer {
 
   #take() {
     this.dialog.close();
+    const lines = this.#fitting();
     let after = this.replace.checked ? undefined : this.after;
     this.history.group("import", () => {
       if (this.replace.checked) this.project.remove([...this.project.order]);
-      for (const row of this.good) {
+      for (const row of lines) {
         const id = newId();
         this.project.add(id, after, row.fields, row.slot ? { slot: row.slot } : {});
         after = id;
       }
     });
-    this.notices.show(`${plural(this.good.length, "line")} added.`);
+    this.notices.show(`${plural(lines.length, "line")} added.`);
   }
 }

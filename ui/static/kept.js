@@ -1,5 +1,6 @@
-// Own words that another tab was quicker than, and what was not sent when the page was left. They lie in
-// the browser's own storage until their owner takes or drops them: closing the tab loses nothing.
+// Own words that another tab was quicker than or that were not accepted, and what was not sent when the
+// page was left. They lie in the browser's own storage until their owner takes or drops them: closing the
+// tab loses nothing.
 
 import { button, el } from "./dom.js";
 import { emotionName } from "./emotion.js";
@@ -17,24 +18,34 @@ export class Kept extends EventTarget {
     addEventListener("storage", changed, { signal: left });
   }
 
+  // `[field, own words, reason]`; no reason where another tab was quicker.
   of(id) {
-    return Object.entries(this.now.words[id] ?? {});
+    const reasons = this.now.reasons[id] ?? {};
+    return Object.entries(this.now.words[id] ?? {}).map(([field, mine]) => [field, mine, reasons[field] ?? null]);
   }
 
   // Whether it is the first of its kind, so that it is said once however much is typed.
-  put(id, field, value) {
-    const fresh = !(field in (this.now.words[id] ?? {}));
-    this.#write(({ words }) => {
+  put(id, field, value, reason = null) {
+    const known = this.of(id).find(([name]) => name === field);
+    this.#write(({ words, reasons }) => {
       words[id] = { ...words[id], [field]: value };
+      reasons[id] = { ...reasons[id], [field]: reason };
     });
-    return fresh;
+    return !known || known[2] !== reason;
   }
 
   drop(id, field) {
-    this.#write(({ words }) => {
-      delete words[id]?.[field];
-      if (words[id] && Object.keys(words[id]).length === 0) delete words[id];
+    this.#write(({ words, reasons }) => {
+      for (const by of [words, reasons]) {
+        delete by[id]?.[field];
+        if (by[id] && Object.keys(by[id]).length === 0) delete by[id];
+      }
     });
+  }
+
+  // The field holds something that was accepted by now.
+  settle(id, field) {
+    if (this.now.reasons[id]?.[field]) this.drop(id, field);
   }
 
   // Edits that may not have arrived when the page was left; given back once, when it is opened again.
@@ -50,9 +61,9 @@ export class Kept extends EventTarget {
 
   #read() {
     try {
-      return { words: {}, left: [], ...JSON.parse(localStorage.getItem(this.key) ?? "{}") };
+      return { words: {}, reasons: {}, left: [], ...JSON.parse(localStorage.getItem(this.key) ?? "{}") };
     } catch {
-      return { words: {}, left: [] }; // a browser that keeps nothing: the words stay in this tab
+      return { words: {}, reasons: {}, left: [] }; // a browser that keeps nothing: the words stay in this tab
     }
   }
 
@@ -78,15 +89,18 @@ function localStorageWorks() {
   }
 }
 
-// Under a row: what the other tab made of it, the own words, and a button that puts them back.
+// Under a row: what the other tab made of it or why it was not accepted, the own words, and a button that
+// puts them back.
 export function keptNode(line, words, facts) {
-  const rows = words.map(([field, mine]) => {
+  const rows = words.map(([field, mine, reason]) => {
     const name = field.replaceAll("_", " ");
-    const theirs = shorten(said(field, line[field], facts));
+    const why = reason
+      ? `Not accepted: ${reason}`
+      : `Another tab changed the ${name} to ${shorten(said(field, line[field], facts))}`;
     return el(
       "p",
       { class: "st-kept-row" },
-      el("span", { dir: "auto", text: `Another tab changed the ${name} to ${theirs} Yours: ${said(field, mine, facts)}` }),
+      el("span", { dir: "auto", text: `${why} Yours: ${said(field, mine, facts)}` }),
       button(`Use my ${name}`, { class: "st-small", data: { do: "use-mine", kept: field } }, `Use my ${name}`),
       button(`Drop my ${name}`, { class: "st-small", data: { do: "drop-mine", kept: field } }, `Drop my ${name}`),
     );

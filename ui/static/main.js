@@ -1,7 +1,7 @@
 // The studio's part of the page: mounted once by Gradio's HTML component, opened with a project token.
 
 import { Api } from "./api.js";
-import { el } from "./dom.js";
+import { el, plural } from "./dom.js";
 import { Notices } from "./notices.js";
 import { Player } from "./player.js";
 import { Project } from "./project.js";
@@ -69,7 +69,7 @@ function wire(project, table, runBar, player, notices) {
   const counts = new Map();
   project.addEventListener("lines", ({ detail }) => {
     for (const id of detail.ids ?? project.lines.keys()) {
-      const count = project.lines.get(id)?.takes?.length ?? 0;
+      const count = project.lines.get(id)?.made?.length ?? 0;
       if (count > (counts.get(id) ?? 0)) table.newTake(id);
       counts.set(id, count);
     }
@@ -90,10 +90,16 @@ function wire(project, table, runBar, player, notices) {
   project.addEventListener("trouble", () => runBar.showSaved(project));
   project.addEventListener("refused", ({ detail }) => {
     const row = table.rows.get(detail.id);
-    const lost = detail.line?.text ? ` Yours reads “${detail.line.text}”.` : "";
-    const words = `${row ? `Line ${row.number}: ` : ""}${detail.reason}${lost}`;
-    const again = detail.line && { words: "Add it again", act: () => table.acts.addAgain(detail.line) };
+    const lost = detail.line?.text;
+    const words = `${row ? `Line ${row.number}: ` : ""}${detail.reason}${lost ? ` Yours reads “${lost}”.` : ""}`;
+    const again = lost && { words: "Add it again", act: () => table.acts.addAgain([detail.line]) };
     notices.show(words, { kind: "trouble", act: again, stay: Boolean(again) });
+  });
+  project.addEventListener("unmade", ({ detail: { lines, reason } }) => {
+    const one = lines.length === 1;
+    const reads = one && lines[0].text ? ` It reads “${lines[0].text}”.` : "";
+    const again = { words: one ? "Add it again" : "Add them again", act: () => table.acts.addAgain(lines) };
+    notices.show(`${plural(lines.length, "line")} not added. ${reason}${reads}`, { kind: "trouble", act: again, stay: true });
   });
   player.addEventListener("change", () => table.showPlaying());
   player.addEventListener("next", ({ detail }) => table.acts.playNext(detail));

@@ -1,42 +1,38 @@
 // The browser's copy of a project. The browser owns edits: they show at once, are sent as small
 // patches keyed by row id, and what comes back never overwrites a field that is not sent yet.
 
-import { Gone, Refused } from "./api.js";
+import { Gone } from "./api.js";
 import { Kept } from "./kept.js";
+import { lineOf } from "./outbox.js";
+import { Sender } from "./sender.js";
 
-const SEND_AFTER = 250;
 const POLL = { running: 350, idle: 2500, hidden: 15000, broken: 2000 };
 
-export class Project extends EventTarget {
+export class Project extends Sender {
   constructor(api, left) {
-    super();
-    this.api = api;
-    this.kept = new Kept(api.token, left);
-    this.kept.addEventListener("change", () => this.#tell("lines", { ids: [...this.lines.keys()] }));
+    super(api, new Kept(api.token, left));
+    this.kept.addEventListener("change", () => this.tell("lines", { ids: [...this.lines.keys()] }));
     this.lines = new Map();
     this.order = [];
     this.about = { name: "", settings: {}, voices: [] };
     this.run = { on: false };
     this.revision = 0;
-    this.outbox = [];
-    this.inflight = [];
-    this.departed = new Map(); // lines that another tab deleted; their words may still be wanted here
-    this.trouble = null;
-    this.closed = false;
+    this.unmade = new Set(); // lines that the server did not take
   }
 
   async open(left, first) {
     await this.#poll(first);
-    this.#takeLeft();
+    await this.sendLeft();
     addEventListener("focus", () => this.pollNow(), { signal: left });
-    addEventListener("pagehide", () => this.#leave(), { signal: left });
+    addEventListener("pagehide", () => this.leave(), { signal: left });
+    addEventListener("pageshow", ({ persisted }) => persisted && this.sendLeft(), { signal: left });
     document.addEventListener("visibilitychange", () => document.hidden || this.pollNow(), { signal: left });
   }
 
-  close() {
+  async close() {
     this.closed = true;
     clearTimeout(this.pollTimer);
-    return this.flush();
+    await this.flush().catch(() => this.kept.leave(this.outbox.waiting));
   }
 
   // --- edits -------------------------------------------------------------------------------
@@ -44,8 +40,15 @@ export class Project extends EventTarget {
   // `shown`: what their fields showed, where that may be older than the line: another tab may have
   // changed it meanwhile, and the server then keeps its words and we keep ours beside them.
   set(id, fields, shown = {}) {
+    if (!this.lines.has(id)) return;
+    const step = this.#change(id, fields, shown);
+    const undo = () => this.set(id, step.before, step.after);
+    const redo = () => this.set(id, step.after, step.before);
+    this.#did("change", undo, redo, `${id} ${Object.keys(fields)}`, step);
+  }
+
+  #change(id, fields, shown = {}) {
     const line = this.lines.get(id);
-    if (!line) return;
     const before = Object.fromEntries(Object.keys(fields).map((name) => [name, copy(line[name] ?? null)]));
     const after = copy(fields);
     const base = { ...before, ...copy(shown) };
@@ -53,14 +56,9 @@ export class Project extends EventTarget {
       if (value === null) delete line[name];
       else line[name] = value;
     }
-    const waiting = this.outbox.find((edit) => edit.op === "set" && edit.id === id);
-    if (waiting) Object.assign(waiting, { fields: { ...waiting.fields, ...after }, base: { ...base, ...waiting.base } });
-    else this.outbox.push({ op: "set", id, fields: { ...after }, base });
-    const step = { before, after };
-    const undo = () => this.set(id, step.before, step.after);
-    const redo = () => this.set(id, step.after, step.before);
-    this.#did("change", undo, redo, `${id} ${Object.keys(fields)}`, step);
+    this.outbox.pushFields(id, after, base);
     this.#edited([id]);
+    return { before, after };
   }
 
   // `after`: behind this row; null: at the top; undefined: at the end.
@@ -85,7 +83,9 @@ export class Project extends EventTarget {
     return gone;
   }
 
-  restore(gone) {
+  restore(lines) {
+    const gone = lines.filter((line) => !this.unmade.has(line.id));
+    if (gone.length === 0) return;
     for (const line of gone) this.lines.set(line.id, line);
     this.#sort();
     const ids = gone.map((line) => line.id);
@@ -123,18 +123,33 @@ export class Project extends EventTarget {
   }
 
   star(id, take, on) {
-    for (const other of this.lines.get(id)?.takes ?? []) other.star = other.id === take && on ? 1 : 0;
+    for (const other of this.lines.get(id)?.made ?? []) other.star = other.id === take && on ? 1 : 0;
     this.#push({ op: on ? "star" : "unstar", take });
   }
 
-  take(op, take) {
-    this.#push({ op, take });
+  dropTake(take) {
+    this.#did("put away", () => this.bringTake(take), () => this.dropTake(take));
+    this.#push({ op: "drop-take", take });
+  }
+
+  bringTake(take) {
+    this.#did("bring back", () => this.dropTake(take), () => this.bringTake(take));
+    this.#push({ op: "restore-take", take });
   }
 
   // Puts a take's settings into its line, unless another tab changed the line since it was shown here.
   useTake(id, take, names) {
-    const line = this.lines.get(id);
-    this.#push({ op: "use-take", take, base: Object.fromEntries(names.map((name) => [name, copy(line[name] ?? null)])) });
+    const fields = () => Object.fromEntries(names.map((name) => [name, copy(this.lines.get(id)?.[name] ?? null)]));
+    const step = { before: fields(), after: {} };
+    this.#did("restore", () => this.#unuse(id, take, step), () => this.useTake(id, take, names));
+    this.#push({ op: "use-take", take, base: step.before });
+    // What the server made of the line is known when it has answered.
+    this.flush().then(() => (step.after = fields()), () => {});
+  }
+
+  async #unuse(id, take, step) {
+    await this.flush().catch(() => {}); // it is tried again
+    if (!this.outbox.withdraw(take) && this.lines.has(id)) this.#change(id, step.before, step.after);
   }
 
   useMine(id, field) {
@@ -146,7 +161,7 @@ export class Project extends EventTarget {
 
   dropMine(id, field) {
     this.kept.drop(id, field);
-    this.#tell("lines", { ids: [id] });
+    this.tell("lines", { ids: [id] });
   }
 
   // --- runs --------------------------------------------------------------------------------
@@ -164,82 +179,19 @@ export class Project extends EventTarget {
     return said;
   }
 
-  // --- sending -----------------------------------------------------------------------------
-
-  get saved() {
-    return this.outbox.length === 0 && this.inflight.length === 0;
-  }
-
-  // Whether the server has not confirmed what the producer typed here.
-  unsent(id, field) {
-    const holds = (edit) => edit.id === id && (edit.op === "add" || (edit.op === "set" && field in edit.fields));
-    return this.outbox.some(holds) || this.inflight.some(holds);
-  }
-
-  async flush() {
-    clearTimeout(this.sendTimer);
-    while (this.sending) await this.sending.catch(() => {});
-    if (this.outbox.length === 0) return;
-    this.sending = this.#send();
-    try {
-      await this.sending;
-    } finally {
-      this.sending = null;
-    }
-  }
-
-  async #send() {
-    this.inflight = this.outbox;
-    this.outbox = [];
-    this.#tell("saving");
-    try {
-      const sent = this.inflight;
-      const answer = await this.api.edits(this.revision, sent);
-      this.inflight = [];
-      this.#healthy();
-      const said = answer.refused.filter((refusal) => !refusal.newer || this.#outrun(refusal, sent));
-      this.#merge(answer);
-      for (const refusal of said) this.#tell("refused", { ...refusal, line: refusal.gone && this.departed.get(refusal.id) });
-    } catch (error) {
-      const lost = error instanceof Refused || error instanceof Gone;
-      if (!lost) this.outbox = [...this.inflight, ...this.outbox];
-      this.inflight = [];
-      this.#broken(error);
-      if (!lost) this.sendTimer = setTimeout(() => this.flush().catch(() => {}), POLL.broken);
-      throw error;
-    } finally {
-      this.#tell("saving");
-    }
-  }
-
-  // Another tab was quicker: what was typed here since goes with the refused words, out of the way.
-  #outrun({ id, field }, sent) {
-    const value = (edit) => (field === "note" ? edit.note : edit.fields?.[field]);
-    const isIt = (edit) => edit.id === id && (edit.op === "note" ? field === "note" : edit.op === "set" && field in edit.fields);
-    const mine = value([...sent, ...this.outbox].findLast(isIt));
-    for (const edit of this.outbox.filter(isIt)) if (edit.op === "set") delete edit.fields[field];
-    this.outbox = this.outbox.filter((edit) => !(isIt(edit) || (edit.op === "set" && Object.keys(edit.fields).length === 0)));
-    return this.kept.put(id, field, mine);
-  }
-
-  // What was typed just before the page was left: sent again where it did not arrive, kept where the
-  // line reads otherwise by now.
-  #takeLeft() {
-    const plain = (value) => JSON.stringify(value && typeof value === "object" ? Object.entries(value).sort() : (value ?? null));
-    const same = (a, b) => plain(a) === plain(b);
-    for (const { id, fields, base } of this.kept.takeLeft()) {
-      const line = this.lines.get(id);
-      for (const [field, mine] of Object.entries(line ? fields : {})) {
-        if (same(line[field], mine)) continue;
-        if (same(line[field], base[field])) this.set(id, { [field]: mine });
-        else this.kept.put(id, field, mine);
-      }
-      if (line) this.#tell("lines", { ids: [id] });
-    }
+  // Takes a line back that the server did not take.
+  unmake(id, edits) {
+    const line = this.lines.get(id) ?? lineOf(edits, id);
+    this.unmade.add(id);
+    this.outbox.forget(id);
+    this.lines.delete(id);
+    this.order = this.order.filter((other) => other !== id);
+    this.tell("lines", { ids: [] });
+    return line;
   }
 
   #did(words, undo, redo, key = null, step = null) {
-    this.#tell("did", { words, undo, redo, key, step });
+    this.tell("did", { words, undo, redo, key, step });
   }
 
   #push(edit) {
@@ -248,17 +200,8 @@ export class Project extends EventTarget {
   }
 
   #edited(ids) {
-    this.#tell("lines", { ids });
-    this.#tell("saving");
-    clearTimeout(this.sendTimer);
-    this.sendTimer = setTimeout(() => this.flush().catch(() => {}), SEND_AFTER);
-  }
-
-  #leave() {
-    const rest = [...this.inflight, ...this.outbox];
-    if (rest.length === 0) return;
-    this.kept.leave(rest.filter((edit) => edit.op === "set"));
-    this.api.edits(this.revision, rest, { leaving: true }).catch(() => {});
+    this.tell("lines", { ids });
+    this.sendSoon();
   }
 
   // --- hearing -----------------------------------------------------------------------------
@@ -271,11 +214,11 @@ export class Project extends EventTarget {
   async #poll(asked = null) {
     let wait = POLL.idle;
     try {
-      if (!this.sending) this.#merge(await (asked ?? this.api.changes(this.revision)));
-      this.#healthy();
+      if (!this.sending) this.merge(await (asked ?? this.api.changes(this.seen)));
+      if (this.outbox.empty) this.healthy(); // else whether it can be sent says more
       wait = document.hidden ? POLL.hidden : this.run.on ? POLL.running : POLL.idle;
     } catch (error) {
-      this.#broken(error);
+      this.broken(error);
       if (error instanceof Gone) return;
       wait = POLL.broken;
     }
@@ -283,21 +226,27 @@ export class Project extends EventTarget {
     if (!this.closed) this.pollTimer = setTimeout(() => this.#poll(), wait);
   }
 
-  #merge(answer) {
+  // The number of the last change that is known here; 0 asks for everything.
+  get seen() {
+    return this.astray ? 0 : this.revision;
+  }
+
+  merge(answer) {
     if (this.closed || (answer.revision < this.revision && !answer.all)) return; // an older answer came late
     this.revision = answer.revision;
+    if (answer.all) this.astray = false;
     if (answer.project) {
       this.about = answer.project;
-      this.#tell("about");
+      this.tell("about");
     }
     const before = this.run;
     this.run = answer.run;
     if (answer.lines) this.#mergeLines(answer);
-    this.#tell("run", { before });
+    this.tell("run", { before });
   }
 
   #mergeLines(answer) {
-    const here = [...this.inflight, ...this.outbox];
+    const here = this.outbox.all;
     const removed = new Set(here.filter((e) => e.op === "delete").flatMap((e) => e.ids));
     const restored = new Set(here.filter((e) => e.op === "restore").flatMap((e) => e.ids));
     const moved = new Set(here.filter((e) => e.op === "move").flatMap((e) => e.ids));
@@ -314,7 +263,7 @@ export class Project extends EventTarget {
     }
     if (answer.all) this.#dropUnknown(answer, here);
     this.#sort();
-    this.#tell("lines", { ids: answer.all ? null : ids });
+    this.tell("lines", { ids: answer.all ? null : ids });
   }
 
   // The server's row, with the producer's own newer words in it.
@@ -323,7 +272,7 @@ export class Project extends EventTarget {
     if (!old) return line;
     const merged = { ...line };
     if (moved) merged.p = old.p;
-    for (const edit of [...this.inflight, ...this.outbox]) {
+    for (const edit of this.outbox.all) {
       if (edit.op === "set" && edit.id === line.id) {
         for (const name of Object.keys(edit.fields)) {
           if (name in old) merged[name] = old[name];
@@ -354,24 +303,6 @@ export class Project extends EventTarget {
     ids.forEach((id, i) => {
       this.lines.get(id).p = low + ((high - low) * (i + 1)) / (ids.length + 1);
     });
-  }
-
-  #healthy() {
-    if (this.trouble) {
-      this.trouble = null;
-      this.#tell("trouble");
-    }
-  }
-
-  #broken(error) {
-    if (this.trouble !== error.message) {
-      this.trouble = error.message;
-      this.#tell("trouble");
-    }
-  }
-
-  #tell(type, detail = null) {
-    this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 }
 

@@ -7,7 +7,7 @@ import { statusOf } from "./status.js";
 
 const GROWS_ALONE = CSS.supports("field-sizing", "content");
 
-export function buildRow(id) {
+export function buildRow(id, limits) {
   const row = el("div", { class: "st-row", role: "listitem", tabindex: "-1", data: { id } });
   const tick = el("input", { type: "checkbox", class: "st-tick", data: { do: "tick" } });
   const number = el("span", { class: "st-number" });
@@ -17,6 +17,7 @@ export function buildRow(id) {
     dir: "auto",
     rows: 1,
     spellcheck: true,
+    maxlength: String(limits.characters),
     placeholder: "Type what should be said",
     data: { field: "text" },
   });
@@ -113,19 +114,19 @@ export function updateLook(row, line, look) {
   parts.look.hidden = words.length === 0;
 }
 
-function isOver({ slot, takes = [] }, look) {
-  return Boolean(slot) && (takes.findLast((take) => !take.old)?.s ?? look?.seconds ?? 0) > slot[1] - slot[0];
+function isOver({ slot, made = [] }, look) {
+  return Boolean(slot) && (made.findLast((take) => !take.old)?.s ?? look?.seconds ?? 0) > slot[1] - slot[0];
 }
 
-function slotWords({ slot: [start, end], takes = [] }, look) {
-  const long = takes.findLast((take) => !take.old)?.s ?? look?.seconds;
+function slotWords({ slot: [start, end], made = [] }, look) {
+  const long = made.findLast((take) => !take.old)?.s ?? look?.seconds;
   const words = `slot ${clock(start)} to ${clock(end)}, ${seconds(end - start)}`;
   return long > end - start ? `${words}: ${seconds(long - (end - start))} too long` : words;
 }
 
 export function updateTakes(row, line, context) {
   const { parts } = row;
-  const takes = line.takes ?? [];
+  const takes = line.made ?? [];
   const take = context.chosen(line);
   row.classList.toggle("st-has-take", Boolean(take));
   if (!take) return;
@@ -157,10 +158,11 @@ export function fillChoices(select, choices, current) {
   select.base = current;
 }
 
+// A row that does not show has no size to measure; it grows when it shows.
 export function grow(text) {
-  if (GROWS_ALONE) return;
+  if (GROWS_ALONE || text.clientWidth === 0) return;
   text.style.height = "auto";
-  text.style.height = `${text.scrollHeight}px`;
+  text.style.height = `${text.scrollHeight + text.offsetHeight - text.clientHeight}px`; // with its borders
 }
 
 // `base` of a field is what it showed when its producer began to change it; a focused field is left alone,

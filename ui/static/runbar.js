@@ -73,7 +73,7 @@ export class RunBar {
     if (busy) return "Starting …";
     const { rows, memory, seconds: time } = this.plan ?? {};
     const plan = rows && lines.some(isPending) ? ` · pending: ${rows} at once, ${memory} of memory, about ${seconds(time)}` : "";
-    const spoken = lines.flatMap((line) => (line.takes ?? []).filter((take) => !take.old).slice(-1));
+    const spoken = lines.flatMap((line) => (line.made ?? []).filter((take) => !take.old).slice(-1));
     const total = spoken.reduce((sum, take) => sum + take.s, 0);
     const all = plural(lines.length, "line");
     return `${spoken.length ? `${all} · ${spoken.length} spoken, ${seconds(total)}` : all}${plan}`;

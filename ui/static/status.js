@@ -2,7 +2,7 @@
 
 // `fault`: why the whole run ended; the run bar says it once, so its rows do not.
 export function statusOf(line, part, fault) {
-  const takes = line.takes ?? [];
+  const takes = line.made ?? [];
   const current = takes.some((take) => !take.old);
   if (line.state === "running") return { kind: "running", words: part ? `speaking ${part} %` : "speaking", busy: true };
   if (line.state === "queued") return { kind: "queued", words: "waiting", busy: true };
@@ -19,7 +19,7 @@ export function statusOf(line, part, fault) {
 // or for a change of the line.
 export function isPending(line) {
   if (isBusy(line) || line.state === "failed") return false;
-  return Boolean(line.text.trim()) && !(line.takes ?? []).some((take) => !take.old);
+  return Boolean(line.text.trim()) && !(line.made ?? []).some((take) => !take.old);
 }
 
 export function isBusy(line) {

@@ -33,7 +33,7 @@ export class Table extends EventTarget {
     this.checks = new Checks(project);
     this.filter = new Filter(project, this.history, notices);
     this.bulk = new BulkBar(project, facts, this.acts);
-    this.importer = new Importer(project, this.history, notices, this.checks);
+    this.importer = new Importer(project, facts, this.history, notices, this.checks);
     this.details = new Details(project, facts, this.checks);
     this.takes = new Takes(project, facts, this.acts, player);
     this.emotion = new EmotionEditor(facts, {
@@ -75,7 +75,7 @@ export class Table extends EventTarget {
     project.order.forEach((id, index) => {
       let row = this.rows.get(id);
       const fresh = !row;
-      if (fresh) this.rows.set(id, (row = buildRow(id)));
+      if (fresh) this.rows.set(id, (row = buildRow(id, this.facts.limits)));
       const here = previous ? previous.nextSibling : this.list.firstChild;
       if (here !== row) keepFocus(row, () => this.list.insertBefore(row, here));
       if (fresh || some === null || some.has(id) || row.number !== index + 1)
@@ -107,7 +107,10 @@ export class Table extends EventTarget {
     let shown = 0;
     for (const [id, row] of this.rows) {
       const fits = !this.filter.active || this.filter.matches(this.project.lines.get(id));
-      row.hidden = !fits && !row.contains(document.activeElement);
+      const hidden = !fits && !row.contains(document.activeElement);
+      const comes = row.hidden && !hidden;
+      row.hidden = hidden;
+      if (comes) grow(row.parts.text);
       shown += !row.hidden;
     }
     this.filter.count();
@@ -244,7 +247,20 @@ export class Table extends EventTarget {
     this.keys.listen(this.node, this.left);
     this.filter.addEventListener("change", () => this.showFilter());
     this.checks.addEventListener("change", ({ detail }) => this.showLooks(detail.ids));
+    this.#watchWidth();
     dropClips(list, (row, file) => this.acts.voiceFromFile(row.dataset.id, file));
+  }
+
+  // Texts wrap anew where the table is another width: another window, another tab of the page before.
+  #watchWidth() {
+    let width = 0;
+    const observer = new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width === width) return;
+      width = contentRect.width;
+      requestAnimationFrame(() => this.rows.forEach(({ parts }) => grow(parts.text)));
+    });
+    observer.observe(this.list);
+    this.left.addEventListener("abort", () => observer.disconnect());
   }
 
   #typed({ target }) {
@@ -290,9 +306,17 @@ export class Table extends EventTarget {
 
   #pasted(event) {
     const text = event.clipboardData?.getData("text/plain") ?? "";
-    if (event.target.dataset.field !== "text" || !this.importer.isTable(text)) return;
+    if (event.target.dataset.field !== "text") return;
+    if (!this.importer.isTable(text)) return this.#sayCut(event.target, text);
     event.preventDefault();
     this.importer.open(text, rowOf(event.target).dataset.id);
+  }
+
+  // The browser leaves out what does not fit, without a word.
+  #sayCut({ value, selectionStart, selectionEnd }, text) {
+    const most = this.facts.limits.characters;
+    if (value.length - (selectionEnd - selectionStart) + text.length > most)
+      this.notices.show(`A line holds at most ${most} characters here; the rest of what you pasted was left out.`, { kind: "trouble" });
   }
 
   #fill(target) {
@@ -301,7 +325,7 @@ export class Table extends EventTarget {
     if (target.dataset.field === "voice") fillChoices(target, this.#voices(), line.voice ?? "");
     if (target.dataset.field === "language") fillChoices(target, this.facts.languages, line.language);
     if (target.dataset.do === "take") {
-      const takes = line.takes ?? [];
+      const takes = line.made ?? [];
       const choices = takes.map((take) => [take.id, takeWords(take, takes.length)]);
       fillChoices(target, choices, this.acts.chosen(line).id);
     }
