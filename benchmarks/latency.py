@@ -47,7 +47,7 @@ def main(argv: list[str]) -> int:
 def _listen(engine: Engine, others: int, seed: int) -> tuple[float, float, float]:
     """Seconds to the first chunk and to the end, and seconds of speech."""
     background = engine.submit(
-        [Line(text=TEXT + " " + TEXT, voice="Alto", seed=i) for i in range(others)], owner="others"
+        [Line(text=TEXT + " " + TEXT, voice="Vera", seed=i) for i in range(others)], owner="others"
     )
     start = time.perf_counter()
     first = end = speech = 0.0

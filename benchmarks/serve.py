@@ -38,7 +38,7 @@ SENTENCES = (
     "All of the windows on this side face the river.",
     "He said that the road was closed until spring.",
 )
-NAMES = ("Heart", "Male", "Young", "Alto")
+NAMES = ("Heart", "Marcus", "June", "Vera")
 
 
 @dataclass

@@ -195,10 +195,10 @@ def test_scripts_and_options_may_stand_in_any_order(cli: CommandLine, hum: Hummi
 
 
 def test_options_fill_only_what_a_row_leaves_open(cli: CommandLine, hum: HummingEngine) -> None:
-    cli.write("v.csv", "text,voice,language,seed,takes\nOne,,,,\nTwo,Male,de,5,1\n")
+    cli.write("v.csv", "text,voice,language,seed,takes\nOne,,,,\nTwo,Marcus,de,5,1\n")
     found = cli("v.csv", "--voice", "Heart", "--language", "fr-fr", "--seed", "9", "--takes", "2")
     made = [(e["text"], e["recipe"]["line"]["voice"], e["recipe"]["line"]["language"]) for e in found.entries]
-    assert made == [("One", "Heart", "fr-fr")] * 2 + [("Two", "Male", "de")]
+    assert made == [("One", "Heart", "fr-fr")] * 2 + [("Two", "Marcus", "de")]
     assert [entry["take"] for entry in found.entries] == [1, 2, 1]
     assert (found.entries[0]["seed"], found.entries[2]["seed"]) == (9, 5)
     assert found.entries[1]["seed"] != 9

@@ -31,7 +31,7 @@ def test_a_mixed_script_with_bad_clips(cli: CommandLine, embedded: None) -> None
             {"name": "b", "text": "Hi.", "voice": "missing.wav"},
             {"name": "c", "text": "Hi.", "voice": "empty.wav"},
             {"name": "d", "text": "Hi.", "voice": "letter.wav"},
-            {"name": "e", "text": "Yes.", "voice": str(ROOT / "examples/voices/Male.wav"), "happiness": 0},
+            {"name": "e", "text": "Yes.", "voice": str(ROOT / "examples/voices/Marcus.wav"), "happiness": 0},
             {"name": "f", "text": "?!"},
             {"name": "g", "text": "Hi.", "language": "klingon"},
         ]
@@ -53,7 +53,7 @@ def test_a_mixed_script_with_bad_clips(cli: CommandLine, embedded: None) -> None
 
 
 def test_a_manifest_entry_makes_its_take_again(cli: CommandLine, embedded: None) -> None:
-    first = cli("--text", "No, wait.", "--voice", "Alto", "--takes", "2", "--emotion", "sadness=1")
+    first = cli("--text", "No, wait.", "--voice", "Vera", "--takes", "2", "--emotion", "sadness=1")
     cli.script([entry["recipe"]["line"] for entry in first.entries])
     again = cli("scene.jsonl", out="again")
     assert (first.status, again.status) == (0, 0)
@@ -71,7 +71,7 @@ def test_as_a_program(tmp_path: Path) -> None:
         "Yes.",
         "",
         "--voice",
-        "Young",
+        "June",
         "--json",
         "--seed",
         "1",

@@ -22,13 +22,13 @@ def eight() -> list[Line]:
     """Lines that differ in everything."""
     return [
         Line(text="The kettle is on.", voice="Heart", seed=1),
-        Line(text="Can you hear me?", voice="Male", seed=2, cfg_scale=1.0),
-        Line(text="We left at first light.", voice="Young", seed=3, emotion="happy", temperature=0.8),
-        Line(text="No, wait.", voice="Alto", seed=4, cfg_scale=3.0, pitch_std=70),
+        Line(text="Can you hear me?", voice="Marcus", seed=2, cfg_scale=1.0),
+        Line(text="We left at first light.", voice="June", seed=3, emotion="happy", temperature=0.8),
+        Line(text="No, wait.", voice="Vera", seed=4, cfg_scale=3.0, pitch_std=70),
         Line(text="Guten Morgen, mein Freund.", language="de", voice="Heart", seed=5, top_k=30),
         Line(text="A long road lies before us.", seed=6, emotion="auto", speaking_rate=18, min_p=0.05),
-        Line(text="Who is there?", voice="Alto", seed=7, repetition_penalty=1.2, top_p=0.9),
-        Line(text="It is late, go home now.", voice="Young", seed=8, temperature=0, max_seconds=2.5),
+        Line(text="Who is there?", voice="Vera", seed=7, repetition_penalty=1.2, top_p=0.9),
+        Line(text="It is late, go home now.", voice="June", seed=8, temperature=0, max_seconds=2.5),
     ]
 
 
@@ -87,7 +87,7 @@ def test_events_come_in_order() -> None:
 
 
 def test_recipe_makes_the_same_take_again() -> None:
-    line = Line(text="Say it once more.", voice="Alto", takes=2)
+    line = Line(text="Say it once more.", voice="Vera", takes=2)
     with engine() as running:
         found = finals(running.submit([line]))
     second = found[("0", 1)]
@@ -185,7 +185,7 @@ def test_limit_cuts_and_says_so() -> None:
 
 def test_ends_are_faded() -> None:
     """Cases Zonos #199 #71: no click at the end, the delay tail is drained."""
-    for event in speak([Line(text=f"Number {n}.", voice="Alto", seed=n) for n in range(6)]).values():
+    for event in speak([Line(text=f"Number {n}.", voice="Vera", seed=n) for n in range(6)]).values():
         assert isinstance(event, Done)
         assert abs(event.speech.samples[0]) < 1e-3
         assert abs(event.speech.samples[-1]) < 1e-3
@@ -203,7 +203,7 @@ def test_prefix_audio_on_one_line_only(alone: list[bytes]) -> None:
         text="and then we go home.",
         voice="Heart",
         seed=4,
-        prefix_audio="Alto",
+        prefix_audio="Vera",
         prefix_text="We walk a while,",
     )
     found = speak([line, eight()[0], line.model_copy(update={"keep_prefix": True})], slots=3)
@@ -248,7 +248,7 @@ def test_broken_numbers_fail_that_line_alone(alone: list[bytes], monkeypatch: py
 
     def broken(clips: list[Any]) -> torch.Tensor:
         vector = original(clips)
-        return vector * float("nan") if "Male" in clips[0].name else vector
+        return vector * float("nan") if "Marcus" in clips[0].name else vector
 
     monkeypatch.setattr(mini(), "voice_vector", broken)
     found = speak(eight(), slots=8)

@@ -114,7 +114,7 @@ def brief(**settings: Any) -> Line:
 def test_a_clip_replaced_in_place(tmp_path: Path) -> None:
     """Row 'clip replaced by another file of the same name': same size and time too; then removed."""
     clip = tmp_path / "me.wav"
-    content = [VOICES.clips(name)[0].read_bytes()[:150_000] for name in ("Heart", "Male")]
+    content = [VOICES.clips(name)[0].read_bytes()[:150_000] for name in ("Heart", "Marcus")]
     shelf = VoiceFolder([tmp_path])
     heard = []
     for one in (*content, content[0]):
@@ -140,7 +140,7 @@ def test_prefix_audio_fails_alone(tmp_path: Path) -> None:
         brief(voice="Heart", prefix_audio="nowhere.wav"),
         brief(voice="Heart", prefix_audio="long"),
         brief(voice="Heart", prefix_audio="empty"),
-        brief(voice="Heart", prefix_audio="Alto"),
+        brief(voice="Heart", prefix_audio="Vera"),
     ]
     found = speak(*lines, voices=shelf)
     codes = [event.code for event in found if isinstance(event, Failed)]

@@ -43,9 +43,9 @@ def hi() -> list[bytes]:
     [
         brief(SENTENCE * 4),
         brief("Two words", temperature=1.5, top_k=5),
-        brief("Hi.", voice="Male"),
+        brief("Hi.", voice="Marcus"),
         brief("Grüße aus Köln", language="de", cfg_scale=1.0),
-        brief("and home", emotion="angry", speaking_rate=30, prefix_audio="Alto", prefix_text="We walk"),
+        brief("and home", emotion="angry", speaking_rate=30, prefix_audio="Vera", prefix_text="We walk"),
     ],
     ids=["300 characters", "other sampling", "other voice", "other language", "prefix audio"],
 )

@@ -202,7 +202,7 @@ def test_a_full_disk_at_the_first_visit(tmp_path: Path, full_disk: None) -> None
 def test_a_full_disk_while_a_clip_comes_in(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     visitor = Visitor(tmp_path)
     before = rests(visitor.store)
-    clip = VOICES.clips("Male")[0].read_bytes()[:200_000]
+    clip = VOICES.clips("Marcus")[0].read_bytes()[:200_000]
     request.getfixturevalue("full_disk")
     answer = upload(visitor, clip)
     assert answer.status_code == 503

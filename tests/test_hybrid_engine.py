@@ -75,10 +75,10 @@ def five() -> list[Line]:
     """Every hybrid setting on some row and not on others; guidance, voices and lengths mixed."""
     return [
         line("The kettle is on.", 1, voice="Heart", **HYBRID_VALUES),
-        line("Can you hear me?", 2, voice="Male", cfg_scale=1, vqscore_8=0.6),
+        line("Can you hear me?", 2, voice="Marcus", cfg_scale=1, vqscore_8=0.6),
         line("We left at first light.", 3, emotion="happy", max_seconds=1.6, speaker_noised="auto"),
         line("No, wait.", 4, voice="Heart", cfg_scale=3, dnsmos_ovrl=2.5, ctc_loss="auto", top_k=30),
-        line("and then home.", 5, prefix_audio="Young", prefix_text="We walk", speaker_noised=True),
+        line("and then home.", 5, prefix_audio="June", prefix_text="We walk", speaker_noised=True),
     ]
 
 
@@ -119,7 +119,7 @@ def test_hybrid_line_whose_numbers_break_fails_alone(
         original = engine.pipeline.voice_vector
 
         def broken(clips: list[Path]) -> torch.Tensor:
-            return original(clips) * (float("nan") if clips[0].stem == "Male" else 1)
+            return original(clips) * (float("nan") if clips[0].stem == "Marcus" else 1)
 
         monkeypatch.setattr(engine.pipeline, "voice_vector", broken)
         found = finals(engine.submit(five()))
@@ -234,7 +234,7 @@ def test_a_checkpoint_brings_its_own_rates(
     lines = [
         line("Good morning.", 1, cfg_scale=2),
         line("How are you?", 2, cfg_scale=1, temperature=0.7),
-        line("and home.", 3, prefix_audio="Young", prefix_text="We walk"),
+        line("and home.", 3, prefix_audio="June", prefix_text="We walk"),
     ]
     with start(request.getfixturevalue(checkpoint), slots=3) as engine:
         codec = engine.pipeline.codec

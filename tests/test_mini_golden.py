@@ -25,7 +25,7 @@ from zonos.text import phonemise, tokenise
 FOLDER = Path(__file__).parent / "data" / "mini"
 CASES: list[dict[str, Any]] = json.loads((FOLDER / "greedy.json").read_text())
 NUMBERS = range(len(CASES))
-VOICE_NAMES = {"heart": "Heart", "male": "Male", "young": "Young", "alto": "Alto"}
+VOICE_NAMES = ("heart", "june", "marcus", "otto", "rowan", "vera")
 
 
 @pytest.fixture(scope="module")
@@ -78,5 +78,5 @@ def test_greedy_codes_in_one_batch(tensors: dict[str, Tensor]) -> None:
 
 @pytest.mark.parametrize("name", VOICE_NAMES)
 def test_speaker_vectors(name: str, tensors: dict[str, Tensor]) -> None:
-    vector = mini().voice_vector(VOICES.clips(VOICE_NAMES[name]))
+    vector = mini().voice_vector(VOICES.clips(name.title()))
     torch.testing.assert_close(vector, tensors[f"speaker/{name}"], atol=1e-4, rtol=1e-4)

@@ -106,10 +106,10 @@ def test_a_safe_name_is_left_alone(name: str) -> None:
 
 
 def test_every_field_of_a_template() -> None:
-    values = {"n": 7, "name": "Intro", "voice": "Alto", "take": 2, "seed": 12, "project": "Ad", "text": "Hi"}
+    values = {"n": 7, "name": "Intro", "voice": "Vera", "take": 2, "seed": 12, "project": "Ad", "text": "Hi"}
     values |= {"language": "de", "emotion": "happy"}
     template = "{n:03} {n} {name} {voice} {language} {emotion} {text} {take} {seed} {project}"
-    assert fill(template, values) == "007 7 Intro Alto de happy Hi 2 12 Ad"
+    assert fill(template, values) == "007 7 Intro Vera de happy Hi 2 12 Ad"
     assert fill("{{n}} {n:4}|", values) == "{n}    7|"
     assert fill("{name}-{voice}", {"name": None}) == "-"
     assert fill(DEFAULT_TEMPLATE, values) == "007 Intro"

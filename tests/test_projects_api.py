@@ -179,9 +179,9 @@ def test_name_and_settings(visitor: Visitor) -> None:
     assert visitor.http.post("/studio/project", json={"settings": {"shelf": "x"}}).status_code == 400
     # One tab sets the look of new rows, another one has picked a model meanwhile.
     visitor.http.post("/studio/project", json={"settings": {"model": "transformer"}})
-    visitor.http.post("/studio/project", json={"settings": {"new_row": {"voice": "Alto"}}})
+    visitor.http.post("/studio/project", json={"settings": {"new_row": {"voice": "Vera"}}})
     settings = visitor.since()["project"]["settings"]
-    assert (settings["model"], settings["new_row"]) == ("transformer", {"voice": "Alto"})
+    assert (settings["model"], settings["new_row"]) == ("transformer", {"voice": "Vera"})
 
 
 def test_the_page_is_ready_before_torch_is_imported() -> None:
@@ -202,7 +202,7 @@ def test_every_kind_of_script_comes_in_as_it_went_out(visitor: Visitor, kind: st
     lines = [
         Line(
             text="=1+1; “Größe”, \u0645\u0631\u062d\u0628\u0627",
-            voice="Alto",
+            voice="Vera",
             emotion=Emotion(fear=0.5),
             seed=7,
         ),
@@ -213,7 +213,7 @@ def test_every_kind_of_script_comes_in_as_it_went_out(visitor: Visitor, kind: st
     fields = [row["fields"] for row in answer["rows"]]
     assert [entry["text"] for entry in fields] == [line.text for line in lines]
     if rich:
-        assert (fields[0]["voice"], fields[0]["emotion"], fields[0]["seed"]) == ("Alto", {"fear": 0.5}, "7")
+        assert (fields[0]["voice"], fields[0]["emotion"], fields[0]["seed"]) == ("Vera", {"fear": 0.5}, "7")
         assert (fields[1]["language"], fields[1]["speaking_rate"]) == ("de", 12.5)
     if kind in ("srt", "vtt"):
         assert answer["rows"][0]["slot"][0] == 0
@@ -280,11 +280,11 @@ def test_a_script_that_cannot_be_read_is_said(visitor: Visitor) -> None:
 def test_the_limit_of_characters_is_said(visitor: Visitor) -> None:
     visitor.limits = Limits(characters=10)
     first = visitor.ids()[0]
-    refused = visitor.edit({"op": "set", "id": first, "fields": {"text": "x" * 11, "voice": "Alto"}})
+    refused = visitor.edit({"op": "set", "id": first, "fields": {"text": "x" * 11, "voice": "Vera"}})
     assert refused == [
         {"id": first, "field": "text", "reason": "A line holds at most 10 characters here; split it."}
     ]
-    assert visitor.line(first)["voice"] == "Alto"
+    assert visitor.line(first)["voice"] == "Vera"
 
 
 @pytest.mark.parametrize("model", ["/", "Someone/something", "../mini", ""])

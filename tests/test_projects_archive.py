@@ -83,13 +83,13 @@ def test_out_and_in_again_on_another_machine(bench: Bench, tmp_path: Path) -> No
     assert audio(other, opened.token) == audio(bench, bench.token)
     with other.store.transaction() as db:
         assert words.every(db, opened.token) == [words.Word(word="studio", say="stoodio")]
-        assert set(library.names(db, other.project.shelf)) == {"Heart", "Alto", "Male", "Young"}
+        assert set(library.names(db, other.project.shelf)) == {"Heart", "June", "Marcus", "Otto", "Rowan", "Vera"}
     other.store.close()
 
 
 def test_a_voice_of_the_same_name_but_other_clips_is_kept_apart(bench: Bench, tmp_path: Path) -> None:
     path, _ = archive.write_archive(bench.store, bench.token)
-    clip = library.Clip(SAMPLE_VOICES / "Male.wav", "x.wav", {})
+    clip = library.Clip(SAMPLE_VOICES / "Marcus.wav", "x.wav", {})
     library.add(bench.store, bench.project.shelf, "Heart", [clip], consent=True, replace=True)
     opened = archive.read_archive(bench.store, path, bench.project.shelf, Limits())
     assert seen(bench, opened.token)[0]["voice"] == "Heart 2"
@@ -175,11 +175,11 @@ def test_clean_up_takes_only_what_is_old_or_unnamed(bench: Bench) -> None:
 
 def test_takes_and_prefixes_follow_a_voice_that_has_another_name_here(bench: Bench, tmp_path: Path) -> None:
     first, second = bench.ids()[:2]
-    bench.edit({"op": "set", "id": second, "fields": {"voice": "Male", "prefix_audio": "heart"}})
+    bench.edit({"op": "set", "id": second, "fields": {"voice": "Marcus", "prefix_audio": "heart"}})
     bench.give_take(first)
     path, _ = archive.write_archive(bench.store, bench.token)
     other = Bench(tmp_path / "other")
-    clip = library.Clip(SAMPLE_VOICES / "Male.wav", "x.wav", {})
+    clip = library.Clip(SAMPLE_VOICES / "Marcus.wav", "x.wav", {})
     library.add(other.store, other.project.shelf, "Heart", [clip], consent=True, replace=True)
     opened = archive.read_archive(other.store, path, other.project.shelf, Limits())
     with other.store.transaction() as db:

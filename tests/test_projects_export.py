@@ -97,7 +97,7 @@ def test_joined_file_tracks_and_subtitles_agree(bench: Bench) -> None:
     joined, rate = soundfile.read(io.BytesIO(files["joined/all.wav"]))
     assert len(joined) / rate == 5.0
     tracks = [
-        soundfile.read(io.BytesIO(files[f"joined/{voice}.wav"]))[0] for voice in ("Heart", "Alto", "Male")
+        soundfile.read(io.BytesIO(files[f"joined/{voice}.wav"]))[0] for voice in ("Heart", "Vera", "Marcus")
     ]
     assert np.array_equal(sum(tracks), joined)
     assert np.abs(joined[int(0.55 * rate) : int(0.7 * rate)]).max() == 0
@@ -191,16 +191,16 @@ def test_a_take_goes_out_under_the_words_and_the_voice_that_it_was_spoken_with(b
     bench.edit({"op": "set", "id": second, "fields": {"voice": "heart"}})
     for line_id in (first, second, third):
         bench.give_take(line_id)
-    change = {"text": "New words.", "voice": "Male", "emotion": {"fear": 1.0}}
+    change = {"text": "New words.", "voice": "Marcus", "emotion": {"fear": 1.0}}
     bench.edit({"op": "set", "id": third, "fields": change})
     files, plan = exported(
         bench, template="{n} {voice} {emotion} {text}", tracks=True, manifest=False, subtitles=True
     )
-    assert plan.items[2].name.startswith("3 Alto sadness The letter came")
+    assert plan.items[2].name.startswith("3 Vera sadness The letter came")
     assert "New words" not in files["script.srt"].decode()
     # One voice, however the lines spell it, has one track.
     tracks = {name for name in files if name.startswith("joined/") and name.endswith(".wav")}
-    assert tracks == {"joined/Heart.wav", "joined/Alto.wav"}
+    assert tracks == {"joined/Heart.wav", "joined/Vera.wav"}
 
 
 def test_a_project_keeps_one_zip_and_none_for_longer_than_an_hour(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""Real speech, heard: four voices mixed in one batch at the checkpoint's defaults.
+"""Real speech, heard: all sample voices mixed in one batch at the checkpoint's defaults.
 
 The lines were written before the first run and are in nobody's training data; seeds are fixed.
 """
@@ -17,16 +17,17 @@ from zonos.events import Done, Speech
 from zonos.line import Line
 
 LINES = (Path(__file__).parent / "data" / "speech_lines.txt").read_text().splitlines()
-MOST_ERRORS = 0.19  # the prototype's own loop, static batches: 0.16
+MOST_ERRORS = 0.14  # of the checkpoint in place, when it came in: 0.110
 
 
 @pytest.fixture(scope="module")
 def spoken() -> dict[tuple[str, str], Speech]:
-    """Speech by voice and text, all in one run of mixed rows."""
+    """Speech by voice and text, all in one run of mixed rows: every voice speaks every other line."""
     lines = [
         Line(id=f"{voice}|{text}", text=text, voice=voice, seed=100 * v + i)
         for i, text in enumerate(LINES)
         for v, voice in enumerate(VOICES.names())
+        if (i + v) % 2 == 0
     ]
     with engine(slots=16) as running:
         found = finals(running.submit(lines))
@@ -41,13 +42,16 @@ def spoken() -> dict[tuple[str, str], Speech]:
 @pytest.mark.speech
 def test_words_are_understood(spoken: dict[tuple[str, str], Speech]) -> None:
     assert len(LINES) >= 24
-    assert len(spoken) == 4 * len(LINES)
+    assert len(VOICES.names()) == 6
+    assert len(spoken) == 3 * len(LINES)
     errors = {
         key: word_errors(key[1], heard(speech.samples, speech.sample_rate)) for key, speech in spoken.items()
     }
     total = sum(len(words(text)) for _, text in spoken)
     by_voice = {
-        voice: sum(n for (v, _), n in errors.items() if v == voice) / (total / 4) for voice in VOICES.names()
+        voice: sum(n for (v, _), n in errors.items() if v == voice)
+        / sum(len(words(text)) for v, text in spoken if v == voice)
+        for voice in VOICES.names()
     }
     pooled = sum(errors.values()) / total
     print(f"word error rate {pooled:.3f}; by voice {by_voice}")

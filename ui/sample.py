@@ -1,4 +1,4 @@
-"""What a first visitor finds: four voices and four lines that show what the table can do."""
+"""What a first visitor finds: the sample voices and four lines that show what the table can do."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from zonos.voices import CLIP_SUFFIXES, SAMPLE_VOICES
 
 SAMPLE = (
     Line(text="Welcome to the studio. Every row here is one line of your script.", voice="Heart"),
-    Line(text="I cannot believe we won the whole race!", voice="Young", emotion=PRESETS["happy"]),
-    Line(text="The letter came this morning. He is not coming home.", voice="Alto", emotion=PRESETS["sad"]),
-    Line(text="Put the box down and step away from the door.", voice="Male", emotion=PRESETS["stern"]),
+    Line(text="I cannot believe we won the whole race!", voice="June", emotion=PRESETS["happy"]),
+    Line(text="The letter came this morning. He is not coming home.", voice="Vera", emotion=PRESETS["sad"]),
+    Line(text="Put the box down and step away from the door.", voice="Marcus", emotion=PRESETS["stern"]),
 )
 
 

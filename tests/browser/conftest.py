@@ -27,10 +27,10 @@ FLAGS = [
     "--disable-sync",
     "--autoplay-policy=no-user-gesture-required",
     "--mute-audio",
-    # A microphone without asking, in which the sample voice Male speaks.
+    # A microphone without asking, in which the sample voice Marcus speaks.
     "--use-fake-ui-for-media-stream",
     "--use-fake-device-for-media-stream",
-    f"--use-file-for-fake-audio-capture={ROOT / 'examples' / 'voices' / 'Male.wav'}",
+    f"--use-file-for-fake-audio-capture={ROOT / 'examples' / 'voices' / 'Marcus.wav'}",
 ]
 # Only what fails waits so long: these are for machines that have much else to do.
 START_SECONDS = 120

@@ -34,4 +34,4 @@ def test_names_are_shown_then_the_zip_holds_them(visit: Callable[..., Any], tmp_
     assert download.value.suggested_filename == "My first script audio.zip"
     download.value.save_as(tmp_path / "audio.zip")
     names = set(zipfile.ZipFile(tmp_path / "audio.zip").namelist())
-    assert names == {"Male 01 b.wav", "Alto 02 b.wav", "joined/all.wav", "manifest.jsonl", "script.csv"}
+    assert names == {"Marcus 01 b.wav", "Vera 02 b.wav", "joined/all.wav", "manifest.jsonl", "script.csv"}

@@ -43,14 +43,14 @@ def test_range_and_bulk_change_in_one_step_to_undo(visit: Callable[..., Any]) ->
     row(page, 3).locator(".st-tick").click(modifiers=["Shift"])
     bar = page.locator(".st-bulk")
     expect(bar).to_contain_text("3 lines ticked")
-    bar.get_by_label("Voice of ticked lines").select_option("Male")
+    bar.get_by_label("Voice of ticked lines").select_option("Marcus")
     bar.get_by_label("Pace of ticked lines").select_option("17")
     saved(page)
     assert project(page, "l.map((line) => [line.voice, line.speaking_rate ?? null])") == [
-        ["Male", 17],
-        ["Male", 17],
-        ["Male", 17],
-        ["Male", None],
+        ["Marcus", 17],
+        ["Marcus", 17],
+        ["Marcus", 17],
+        ["Marcus", None],
     ]
     page.get_by_role("button", name="Undo (Ctrl+Z)").click()
     page.get_by_role("button", name="Undo (Ctrl+Z)").click()
@@ -124,7 +124,7 @@ def test_paste_from_a_spreadsheet_with_preview(visit: Callable[..., Any]) -> Non
     expect(text(page, 3)).to_have_value('First line\nwith a break, and "quotes"')
     assert project(page, "[l[2].language, l[2].voice, l[2].speaking_rate, l[3].text]") == [
         "en-us",
-        "Alto",
+        "Vera",
         15,
         "Second",
     ]
@@ -141,7 +141,7 @@ def test_one_line_is_pasted_as_usual(visit: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "texts"),
     [
-        ("script.csv", "\ufefftext;voice\nEins;Alto\nZwei;Male\n", ["Eins", "Zwei"]),
+        ("script.csv", "\ufefftext;voice\nEins;Vera\nZwei;Marcus\n", ["Eins", "Zwei"]),
         ("script.jsonl", '{"text": "One", "emotion": "happy"}\n{"text": "Two"}\n', ["One", "Two"]),
         ("script.txt", "Line one\n\nLine two\n", ["Line one", "Line two"]),
         (
@@ -174,7 +174,7 @@ def test_a_script_file_takes_the_place_of_the_lines(
 @pytest.mark.parametrize("kind", ["tsv", "xlsx", "vtt"])
 def test_a_script_goes_out_as_it_came_in(visit: Callable[..., Any], tmp_path: Path, kind: str) -> None:
     lines = [
-        Line(text="=1+1; “Größe”, مرحبا", voice="Alto", emotion=Emotion(fear=0.5), seed=7),
+        Line(text="=1+1; “Größe”, مرحبا", voice="Vera", emotion=Emotion(fear=0.5), seed=7),
         Line(text="Second.", language="de", voice="Nobody", speaking_rate=12.5),
     ]
     plain = kind == "vtt"
@@ -252,7 +252,7 @@ def test_new_lines_like_this_one(visit: Callable[..., Any]) -> None:
     page.locator(".st-add").click()
     saved(page)
     assert project(page, "[l[4].voice, l[4].emotion, l[4].text]") == [
-        "Young",
+        "June",
         project(page, "l[1].emotion"),
         "",
     ]

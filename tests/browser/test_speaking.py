@@ -33,7 +33,7 @@ def keep_only(page: Any, *texts: str) -> None:
         page.keyboard.type(words)
     for number in range(1, len(texts) + 1):
         row(page, number).locator(".st-voice").focus()
-        row(page, number).locator(".st-voice").select_option(["Heart", "Male", "Alto", "Young"][number % 4])
+        row(page, number).locator(".st-voice").select_option(["Heart", "Marcus", "Vera", "June"][number % 4])
     saved(page)
 
 
@@ -55,7 +55,7 @@ def test_type_choose_generate_hear_download_reload(visit: Callable[..., Any], tm
     page = visit()
     text(page, 1).fill("The river was cold and clear.")
     row(page, 1).locator(".st-voice").focus()
-    row(page, 1).locator(".st-voice").select_option("Alto")
+    row(page, 1).locator(".st-voice").select_option("Vera")
     row(page, 1).locator("[data-do=emotion]").click()
     page.locator(".st-emotion-editor").get_by_role("button", name="cheerful").click()
     page.keyboard.press("Escape")
@@ -171,7 +171,7 @@ def test_a_run_goes_on_without_the_tab(visit: Callable[..., Any]) -> None:
 def test_a_bad_line_fails_alone_and_says_why(visit: Callable[..., Any]) -> None:
     page = visit()
     keep_only(page, "This one is fine.", "?!", "   ")
-    project(page, "p.set(l[0].id, { voice: 'Alto' })")
+    project(page, "p.set(l[0].id, { voice: 'Vera' })")
     project(page, "p.add('badbadbadbad', undefined, { text: 'Unknown voice.', voice: 'Nobody' })")
     saved(page)
     generate(page)
@@ -188,7 +188,7 @@ def test_two_people_at_once_get_their_own_voices(visit: Callable[..., Any]) -> N
     one, two = visit(), visit()
     keep_only(one, "The same words for both of us.")
     keep_only(two, "The same words for both of us.")
-    for page, voice in ((one, "Heart"), (two, "Male")):
+    for page, voice in ((one, "Heart"), (two, "Marcus")):
         row(page, 1).locator(".st-voice").focus()
         row(page, 1).locator(".st-voice").select_option(voice)
         project(page, "p.set(l[0].id, { seed: 11 })")
@@ -202,7 +202,7 @@ def test_two_people_at_once_get_their_own_voices(visit: Callable[..., Any]) -> N
 
 def test_a_dropped_clip_becomes_a_voice(visit: Callable[..., Any]) -> None:
     page = visit()
-    clip = Path(__file__).resolve().parents[2] / "examples" / "voices" / "Male.wav"
+    clip = Path(__file__).resolve().parents[2] / "examples" / "voices" / "Marcus.wav"
     keep_only(page, "Spoken by my uncle.")
     row(page, 1).locator(".st-voice").focus()
     with page.expect_file_chooser() as chooser:

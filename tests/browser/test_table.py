@@ -25,10 +25,10 @@ def test_first_visit_shows_the_sample(visit: Callable[..., Any]) -> None:
     expect(rows(page)).to_have_count(4)
     expect(status(page, 1)).to_have_text("pending")
     assert {row(page, n).locator(".st-voice").input_value() for n in range(1, 5)} == {
-        "Alto",
+        "Vera",
         "Heart",
-        "Male",
-        "Young",
+        "Marcus",
+        "June",
     }
 
 
@@ -36,7 +36,7 @@ def test_edits_survive_a_reload(visit: Callable[..., Any]) -> None:
     page = visit()
     text(page, 1).fill("First line,\nwith a second row in it.")
     row(page, 1).locator(".st-voice").focus()
-    row(page, 1).locator(".st-voice").select_option("Male")
+    row(page, 1).locator(".st-voice").select_option("Marcus")
     row(page, 2).locator(".st-language").focus()
     row(page, 2).locator(".st-language").select_option("de")
     row(page, 3).locator("[data-do=emotion]").click()
@@ -48,7 +48,7 @@ def test_edits_survive_a_reload(visit: Callable[..., Any]) -> None:
     saved(page)
     reload(page)
     expect(text(page, 1)).to_have_value("First line,\nwith a second row in it.")
-    expect(row(page, 1).locator(".st-voice")).to_have_value("Male")
+    expect(row(page, 1).locator(".st-voice")).to_have_value("Marcus")
     expect(row(page, 2).locator(".st-language")).to_have_value("de")
     expect(row(page, 3).locator("[data-do=emotion]")).to_have_text("anger 0.90 +2")
     expect(row(page, 4).locator(".st-tick")).to_be_checked()

@@ -13,7 +13,7 @@ from studio_page import menu, project, row, saved, text
 from test_speaking import SPOKEN_MS, generate, keep_only, spoken
 
 pytestmark = pytest.mark.browser
-CLIP = Path(__file__).resolve().parents[2] / "examples" / "voices" / "Male.wav"
+CLIP = Path(__file__).resolve().parents[2] / "examples" / "voices" / "Marcus.wav"
 
 
 def test_a_voice_is_added_heard_renamed_and_removed(visit: Callable[..., Any], tmp_path: Path) -> None:
