@@ -83,7 +83,14 @@ def test_out_and_in_again_on_another_machine(bench: Bench, tmp_path: Path) -> No
     assert audio(other, opened.token) == audio(bench, bench.token)
     with other.store.transaction() as db:
         assert words.every(db, opened.token) == [words.Word(word="studio", say="stoodio")]
-        assert set(library.names(db, other.project.shelf)) == {"Heart", "June", "Marcus", "Otto", "Rowan", "Vera"}
+        assert set(library.names(db, other.project.shelf)) == {
+            "Heart",
+            "June",
+            "Marcus",
+            "Otto",
+            "Rowan",
+            "Vera",
+        }
     other.store.close()
 
 

@@ -199,7 +199,9 @@ def test_a_voice_of_ones_own(server: Running) -> None:
     voice = made.json()["id"]
     listed = server.client.get("/v1/audio/voices").json()["voices"]
     assert [v["name"] for v in listed] == ["Me", "Heart", "June", "Marcus", "Otto", "Rowan", "Vera"]
-    by_id, by_name, original = (server.speak("Hi.", voice=v, max_seconds=0.3) for v in (voice, "me", "Marcus"))
+    by_id, by_name, original = (
+        server.speak("Hi.", voice=v, max_seconds=0.3) for v in (voice, "me", "Marcus")
+    )
     assert by_id.content == by_name.content == original.content
     assert make("ME", clip).json()["error"]["code"] == "voice_exists"
     assert make("heart", clip).json()["error"]["code"] == "voice_exists"
