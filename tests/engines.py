@@ -6,12 +6,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import soundfile
+
 from zonos.engine import Engine
 from zonos.events import Event, Final
 from zonos.pipeline import Pipeline, load_pipeline
 from zonos.run import Run
 from zonos.voices import VoiceFolder
 
+OPENING_SECONDS = 1.2
 VOICES = VoiceFolder([Path(__file__).parents[1] / "examples" / "voices"])
 
 
@@ -19,6 +22,16 @@ VOICES = VoiceFolder([Path(__file__).parents[1] / "examples" / "voices"])
 def mini() -> Pipeline:
     """The embedded checkpoint, fp32 on the CPU."""
     return load_pipeline("mini", device="cpu", dtype="float32")
+
+
+OPENING = "Every evening"
+
+
+def with_opening(folder: Path) -> VoiceFolder:
+    """The sample voices and ``Opening``: the first words of Vera's clip, which are OPENING; a prefix clip."""
+    samples, rate = soundfile.read(VOICES.clips("Vera")[0])
+    soundfile.write(folder / "Opening.wav", samples[: int(OPENING_SECONDS * rate)], rate)
+    return VoiceFolder([folder, *VOICES.folders])
 
 
 def engine(**options: Any) -> Engine:

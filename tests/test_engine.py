@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from engines import VOICES, engine, finals, mini
+from engines import OPENING, OPENING_SECONDS, VOICES, engine, finals, mini, with_opening
 from failing import run_out_of_memory
 
 from zonos.engine import Engine
@@ -197,22 +198,25 @@ def test_hybrid_settings_on_the_transformer_are_named() -> None:
     assert any("dnsmos_ovrl" in warning and "hybrid" in warning for warning in event.speech.warnings)
 
 
-def test_prefix_audio_on_one_line_only(alone: list[bytes]) -> None:
+def test_prefix_audio_on_one_line_only(alone: list[bytes], tmp_path: Path) -> None:
     """Cases Zonos #192 #156: per row, cut from the output by choice."""
     line = Line(
-        text="and then we go home.",
+        text="the ferry brings a handful of visitors.",
         voice="Heart",
         seed=4,
-        prefix_audio="Vera",
-        prefix_text="We walk a while,",
+        prefix_audio="Opening",
+        prefix_text=OPENING,
     )
-    found = speak([line, eight()[0], line.model_copy(update={"keep_prefix": True})], slots=3)
+    lines = [line, eight()[0], line.model_copy(update={"keep_prefix": True})]
+    with engine(slots=3) as running:
+        events = finals(running.submit(lines, voices=with_opening(tmp_path)))
+    found = {key[0]: event for key, event in events.items()}
     assert sound(found["1"]) == alone[0]
     cut, kept = found["0"], found["2"]
     assert isinstance(cut, Done)
     assert isinstance(kept, Done)
     prefix = kept.speech.samples.size - cut.speech.samples.size
-    assert prefix / cut.speech.sample_rate == pytest.approx(10.0, abs=2.5)  # the clip's length
+    assert prefix / cut.speech.sample_rate == pytest.approx(OPENING_SECONDS, abs=0.05)
 
 
 @pytest.mark.parametrize("fails_at", [0, 3, 40])

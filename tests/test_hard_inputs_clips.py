@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import soundfile
 import torch
-from engines import VOICES, engine, finals, mini
+from engines import OPENING, VOICES, engine, finals, mini, with_opening
 
 from zonos.audio import read_clip
 from zonos.errors import LineError
@@ -134,13 +134,13 @@ def test_prefix_audio_fails_alone(tmp_path: Path) -> None:
     """Row 'prefix audio on one line only': a missing, long, empty or mute prefix is said on its line."""
     (tmp_path / "long.wav").write_bytes(wav(np.zeros(24_000 * 21)))
     (tmp_path / "empty.wav").write_bytes(b"")
-    shelf = VoiceFolder([tmp_path, *VOICES.folders])
+    shelf = with_opening(tmp_path)
     lines = [
         brief(voice="Heart"),
         brief(voice="Heart", prefix_audio="nowhere.wav"),
         brief(voice="Heart", prefix_audio="long"),
         brief(voice="Heart", prefix_audio="empty"),
-        brief(voice="Heart", prefix_audio="Vera"),
+        brief(text=f"{OPENING} the ferry brings visitors.", voice="Heart", prefix_audio="Opening"),
     ]
     found = speak(*lines, voices=shelf)
     codes = [event.code for event in found if isinstance(event, Failed)]

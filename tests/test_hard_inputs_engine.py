@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from engines import engine, finals, mini
+from engines import OPENING, engine, finals, mini, with_opening
 
 from zonos.events import Done, Event, Failed
 from zonos.line import Emotion, Line
 from zonos.scheduler import Scheduler
+from zonos.voices import VoiceFolder
 
 SENTENCE = "The lantern on the pier went out at nine, and nobody came to light it again. "
 
 
-def speak(*lines: Line, **options: Any) -> list[Event]:
+def speak(*lines: Line, voices: VoiceFolder | None = None, **options: Any) -> list[Event]:
     """Final event of each line's first take, in the lines' order."""
     with engine(**options) as running:
-        found = finals(running.submit(lines))
+        found = finals(running.submit(lines, voices=voices))
     return [found[(line.id or str(i), 0)] for i, line in enumerate(lines)]
 
 
@@ -45,13 +47,21 @@ def hi() -> list[bytes]:
         brief("Two words", temperature=1.5, top_k=5),
         brief("Hi.", voice="Marcus"),
         brief("Grüße aus Köln", language="de", cfg_scale=1.0),
-        brief("and home", emotion="angry", speaking_rate=30, prefix_audio="Vera", prefix_text="We walk"),
+        brief(
+            "the ferry brings visitors.",
+            emotion="angry",
+            speaking_rate=30,
+            prefix_audio="Opening",
+            prefix_text=OPENING,
+        ),
     ],
     ids=["300 characters", "other sampling", "other voice", "other language", "prefix audio"],
 )
-def test_hi_alone_and_beside_a_neighbour(hi: list[bytes], neighbour: Line) -> None:
+def test_hi_alone_and_beside_a_neighbour(hi: list[bytes], neighbour: Line, tmp_path: Path) -> None:
     """Rows '"Hi." alone and beside a 300-character line' and 'two different lines, first nine frames'."""
-    first, second = speak(brief("Hi."), neighbour, slots=4), speak(neighbour, brief("Hi."), slots=4)
+    voices = with_opening(tmp_path)
+    first = speak(brief("Hi."), neighbour, voices=voices, slots=4)
+    second = speak(neighbour, brief("Hi."), voices=voices, slots=4)
     assert codes(first[0]) == codes(second[1]) == hi
     assert codes(first[1]) == codes(second[0]) != hi
 

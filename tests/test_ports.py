@@ -82,7 +82,7 @@ def test_serve_names_a_file_of_keys_that_cannot_be_read(
         (["--voices", "nowhere"], "argument --voices: there is no folder 'nowhere'."),
         (
             ["--alias", "alloy=Nobody"],
-            "argument --alias: There is no voice 'Nobody'; use one of: Vera",
+            "argument --alias: There is no voice 'Nobody'; use one of: Heart",
         ),
         (["--alias", "alloy"], "--alias 'alloy' is not written as name=voice."),
     ],

@@ -170,7 +170,7 @@ def test_clean_up_takes_only_what_is_old_or_unnamed(bench: Bench) -> None:
     (bench.store.clips / "stray.wav").write_bytes(b"x")
     cleanup.clean(bench.store)
     assert {file.stem for file in folder.iterdir()} == {kept, dropped}
-    assert len(list(bench.store.clips.iterdir())) == 4
+    assert len(list(bench.store.clips.iterdir())) == 6
     cleanup.clean(bench.store, time.time() + 31 * cleanup.DAY)
     assert {file.stem for file in folder.iterdir()} == {kept}
     with bench.store.transaction() as db:

@@ -37,7 +37,7 @@ def test_first_visit_has_four_lines_in_different_voices_and_emotions(bench: Benc
     assert len({line["voice"] for line in lines}) == 4
     assert len({json.dumps(line.get("emotion")) for line in lines}) == 4
     voices = {voice["name"] for voice in bench.since()["project"]["voices"]}
-    assert {line["voice"] for line in lines} == voices
+    assert {line["voice"] for line in lines} <= voices
 
 
 @pytest.mark.parametrize("text", NASTY)

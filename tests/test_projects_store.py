@@ -113,3 +113,9 @@ def test_killed_server_makes_running_lines_pending_and_says_so(tmp_path: Path) -
     assert bench.line(a)["why"] == RESTARTED
     assert bench.line(c)["why"] == "its own reason"
     bench.store.close()
+
+
+def test_a_list_of_takes_in_the_settings_of_an_earlier_studio_is_left_out() -> None:
+    stored = {"model": "mini", "new_row": {"takes": [{"id": "ab"}], "speaking_rate": 12}}
+    assert projects.Settings.model_validate(stored).new_row == {"speaking_rate": 12}
+    assert projects.Settings(new_row={"takes": 3}).new_row == {"takes": 3}

@@ -60,7 +60,7 @@ def test_a_renamed_voice_takes_its_lines_along_and_changes_no_take(visitor: Visi
     line = visitor.line(first)
     assert line["voice"] == "Narrator"
     assert "old" not in line["made"][0]
-    assert "already" in change(visitor, act="rename", name="Narrator", new_name="alto").json()["error"]
+    assert "already" in change(visitor, act="rename", name="Narrator", new_name="vera").json()["error"]
     assert (
         "Give the voice a name"
         in change(visitor, act="rename", name="Vera", new_name=" \u202e ").json()["error"]
@@ -97,7 +97,7 @@ def test_voices_go_out_and_in_as_a_zip(visitor: Visitor, tmp_path: Path) -> None
     assert read_voices(other.store, io.BytesIO(answer.content), other.token, Limits()) == ["mine"]
     assert len(voices(other)["mine"]["clips"]) == 1
     path = write_voices(other.store, other.token)
-    assert len(zipfile.ZipFile(path).namelist()) == 1 + 5
+    assert len(zipfile.ZipFile(path).namelist()) == 1 + 7
     for bad in (b"", b"no zip", zip_of({"x.txt": b""}), zip_of({"voices.json": b"{}"})):
         with pytest.raises(ArchiveError):
             read_voices(other.store, io.BytesIO(bad), other.token, Limits())

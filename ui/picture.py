@@ -21,9 +21,9 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 SPOKEN_MS = 180_000
 CELLS = (
     "text\tvoice\temotion\n"
-    "The bridge is out. We have to go around.\tMale\tstern\n"
-    '"Around?\nThat takes a whole day!"\tYoung\tsurprised\n'
-    "Then we had better start walking.\tAlto\tvery calm\n"
+    "The bridge is out. We have to go around.\tMarcus\tstern\n"
+    '"Around?\nThat takes a whole day!"\tJune\tsurprised\n'
+    "Then we had better start walking.\tVera\tvery calm\n"
 )
 PASTE = """(field, words) => {
   const data = new DataTransfer();

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ui.store import Store
 
@@ -31,6 +31,12 @@ class Settings(BaseModel):
     model: Annotated[str, Field(max_length=400)] = "mini"
     # Fields that a new row starts with, beyond text.
     new_row: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("new_row")
+    @classmethod
+    def _one_number_of_takes(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """Earlier studios could store a line's list of takes there, which no new row takes."""
+        return {name: value for name, value in fields.items() if name != "takes" or isinstance(value, int)}
 
 
 @dataclass(frozen=True, slots=True)

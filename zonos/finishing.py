@@ -83,6 +83,8 @@ class Finisher:
             piece.heard = 0
             if not self.retry(piece):
                 reason = f"The model was silent, with {piece.attempt + 1} seeds; try another voice or text."
+                if take.request.line.prefix_audio:
+                    reason += " After a prefix clip it needs the clip's own words, and a short clip is best."
                 take.fail("silent", reason)
                 self.wake()
             return

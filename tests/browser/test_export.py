@@ -28,7 +28,7 @@ def test_names_are_shown_then_the_zip_holds_them(visit: Callable[..., Any], tmp_
     template.fill("{voice} {n:02} <b>")
     page.keyboard.press("Tab")
     page.locator("#studio-export-parts").get_by_text("One file of all lines").click()
-    expect(shown).to_have_value("2 lines.\nMale 01 b.wav\nAlto 02 b.wav")
+    expect(shown).to_have_value("2 lines.\nMarcus 01 b.wav\nVera 02 b.wav")
     with page.expect_download() as download:
         page.locator("#studio-export-make").click()
     assert download.value.suggested_filename == "My first script audio.zip"

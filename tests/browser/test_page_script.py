@@ -105,8 +105,8 @@ def test_undo_and_redo_of_typing_moving_and_merging(visit: Callable[..., Any]) -
 def test_paste_from_a_spreadsheet_with_preview(visit: Callable[..., Any]) -> None:
     page = visit()
     cells = (
-        'text\tvoice\tspeaking_rate\tlanguage\n"First line\nwith a break, and ""quotes"""\tAlto\t15\ten\n'
-        "Second\tNobody\t12\tde\nThird\tMale\t900\ten-us\n"
+        'text\tvoice\tspeaking_rate\tlanguage\n"First line\nwith a break, and ""quotes"""\tVera\t15\ten\n'
+        "Second\tNobody\t12\tde\nThird\tMarcus\t900\ten-us\n"
     )
     paste(page, 2, cells)
     dialog = page.locator(".st-import")
@@ -214,7 +214,7 @@ def test_settings_phonemes_and_note_of_a_line(visit: Callable[..., Any]) -> None
     details = page.locator(".st-details")
     expect(details.locator(".st-phonemes")).to_contain_text("ɹ", timeout=LOOK_MS)
     rate = details.get_by_label("Speaking rate", exact=True)
-    expect(rate).to_have_attribute("placeholder", "default 14")
+    expect(rate).to_have_attribute("placeholder", "default 12")
     rate.fill("18")
     rate.press("Tab")
     details.get_by_label("Pitch variation: auto").check()

@@ -211,7 +211,7 @@ def test_a_voice_of_ones_own(server: Running) -> None:
         answer = make("You", content)
         assert answer.status_code == 400, answer.text
         assert answer.json()["error"]["message"]
-    assert len(server.client.get("/v1/audio/voices").json()["voices"]) == 5
+    assert len(server.client.get("/v1/audio/voices").json()["voices"]) == 7
     assert server.client.delete(f"/v1/voices/{voice}").status_code == 204
     assert server.speak("Hi.", voice=voice).json()["error"]["code"] == "unknown_voice"
     assert server.client.delete("/v1/voices/Heart").status_code == 404
