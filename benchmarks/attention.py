@@ -21,6 +21,7 @@ from benchmarks.report import arguments, ratio, show
 from zonos.blocks import BLOCK, WIDTH_STEP, BlockTables
 from zonos.cache import BlockIndex, StepView, paged_attention
 from zonos.devices import DTYPES, pick_device
+from zonos.shapes import round_up
 
 _HEADS, _KV_HEADS, _DIM = 16, 4, 128  # of the published transformer
 _SCALE = _DIM**-0.5
@@ -141,7 +142,7 @@ def paged(tokens: Tokens) -> Step:
         for pool, own in ((keys, tokens.k[lane]), (values, tokens.v[lane])):
             part = own[start : start + BLOCK]
             pool[block, :, : len(part)] = part.transpose(0, 1)
-    width = -(-blocks.most_used(lanes) // WIDTH_STEP) * WIDTH_STEP
+    width = round_up(blocks.most_used(lanes), WIDTH_STEP)
     arrays = (
         blocks.table[:, :width],
         *blocks.order(lanes, blocks.live - 1),
@@ -173,7 +174,7 @@ class _Group:
 def _group(tokens: Tokens, lanes: list[int], room: int = 1) -> _Group:
     """Lanes padded to the longest of them, to a multiple of ``room``."""
     device, lengths = tokens.q.device, torch.tensor([tokens.lengths[lane] for lane in lanes])
-    longest = -(-int(lengths.max()) // room) * room
+    longest = round_up(int(lengths.max()), room)
     keys, values = (
         torch.zeros(len(lanes), _KV_HEADS, longest, _DIM, device=device, dtype=tokens.q.dtype)
         for _ in range(2)

@@ -248,8 +248,7 @@ def paged_attention(
 def sum_by_lane(parts: Tensor, index: BlockIndex) -> Tensor:
     """Sums over each lane's blocks, in the lane's own order: [blocks, ...] -> [lanes, ...].
 
-    It reads the blocks that there are. (A sum over the padded tables reads lanes times the longest lane:
-    six times as slow where one long lane is among short ones, ``python -m benchmarks attention``.)
+    It reads the blocks that there are; a sum over the padded tables reads lanes times the longest lane.
     """
     if parts.device.type == "mps":  # not every release has the operator there
         return sum_by_table(parts, index)

@@ -240,9 +240,9 @@ class Runner:
         return self._inputs
 
     def _index(self, values: np.ndarray) -> Tensor:
-        # Only CUDA takes a copy of its own before it returns.
-        at_once = self.device.type != "cuda"
-        return torch.from_numpy(np.array(values, dtype=np.int64)).to(self.device, non_blocking=not at_once)
+        # Only CUDA has copied these numbers, which nobody holds afterwards, by the time it returns.
+        waits_not = self.device.type == "cuda"
+        return torch.from_numpy(np.array(values, dtype=np.int64)).to(self.device, non_blocking=waits_not)
 
     # ---- results -----------------------------------------------------------------------------
 
