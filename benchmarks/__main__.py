@@ -12,7 +12,7 @@ NAMES = {
     "memory": "KV reserved against used, predicted against measured peak",
     "attention": "the paged product against padded, bucketed and compiled attention",
     "sampling": "seeded against unseeded noise, each sampler setting, and the host's work per step",
-    "packed": "bf16 weights on the CPU, laid out once or at every call",
+    "packed": "weights on the CPU, laid out once or at every call",
     "codec": "chunked against whole decode: difference and cost",
     "startup": "import, help, load and first page",
     "hybrid": "the hybrid against a transformer of like size",

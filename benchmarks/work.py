@@ -66,7 +66,7 @@ def without_eos(model: Zonos) -> Zonos:
     """Let no row end before its limit: what is timed must not hang on what a model happens to say."""
     for head in model.heads:
         rare_eos(head.get_parameter("weight"), model.config.eos_token_id)
-    return model
+    return pack(model)
 
 
 @dataclass(frozen=True)

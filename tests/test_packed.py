@@ -1,4 +1,4 @@
-"""bf16 on the CPU: packed layers say what plain ones say, and nothing else is packed."""
+"""On the CPU: packed layers say what plain ones say, and nothing else is packed."""
 
 from __future__ import annotations
 
@@ -13,44 +13,69 @@ from zonos.events import Done
 from zonos.packed import PackedLinear
 from zonos.pipeline import load_pipeline
 
-needs_packing = pytest.mark.skipif(not packed.works(), reason="no packed bf16 product in this torch build")
+DTYPES = ["float32", "bfloat16"]
+
+
+def needs_packing(name: str) -> torch.dtype:
+    dtype: torch.dtype = getattr(torch, name)
+    if not packed.works(dtype):
+        pytest.skip(f"no packed {name} product in this torch build")
+    return dtype
 
 
 def count(model: nn.Module) -> int:
     return sum(isinstance(module, PackedLinear) for module in model.modules())
 
 
-@needs_packing
+@pytest.mark.parametrize("name", DTYPES)
 @pytest.mark.parametrize("rows", [1, 2, 7, 32, 200])
 @pytest.mark.parametrize("bias", [False, True])
-def test_a_packed_layer_is_the_same_layer(rows: int, bias: bool) -> None:
+def test_a_packed_layer_is_the_same_layer(name: str, rows: int, bias: bool) -> None:
+    dtype = needs_packing(name)
     torch.manual_seed(0)
-    linear = nn.Linear(96, 160, bias=bias).bfloat16()
-    x = torch.randn(rows, 96).bfloat16()
+    linear = nn.Linear(96, 160, bias=bias).to(dtype)
+    x = torch.randn(rows, 96).to(dtype)
+    near = 0.02 if dtype == torch.bfloat16 else 1e-5
     with torch.inference_mode():
-        torch.testing.assert_close(PackedLinear(linear)(x), linear(x), atol=0.02, rtol=0.02)
+        found = PackedLinear(linear.weight, linear.bias)(x)
+        torch.testing.assert_close(found, linear(x), atol=near, rtol=near)
 
 
-@needs_packing
-def test_every_layer_of_a_bf16_model_is_packed_and_it_speaks() -> None:
-    with zonos.load("mini", dtype="bfloat16", device="cpu", voices=VOICES) as engine:
+@pytest.mark.parametrize("name", DTYPES)
+def test_every_layer_and_the_heads_are_packed_and_it_speaks(name: str) -> None:
+    needs_packing(name)
+    with zonos.load("mini", dtype=name, device="cpu", voices=VOICES) as engine:
         model = engine.pipeline.model
-        assert count(model) == 4 * model.config.backbone.n_layer
+        assert count(model) == 4 * model.config.backbone.n_layer + 1
         line = zonos.Line(text="Yes, of course.", voice="Heart", seed=1)
         (end,) = [event for event in engine.submit([line]) if isinstance(event, Done)]
     assert 0.4 < end.speech.seconds < 4
 
 
-def test_fp32_keeps_its_layers() -> None:
-    assert count(load_pipeline("mini", dtype="float32", device="cpu").model) == 0
+def test_fp16_keeps_its_layers() -> None:
+    assert count(load_pipeline("mini", dtype="float16", device="cpu").model) == 0
+
+
+def test_packing_again_takes_up_changed_heads() -> None:
+    needs_packing("float32")
+    model = load_pipeline("mini", dtype="float32", device="cpu").model
+    hidden = torch.ones(2, model.config.backbone.d_model)
+    with torch.inference_mode():
+        before = model.logits(hidden)
+        model.heads[0].get_parameter("weight").mul_(2)
+        assert torch.equal(model.logits(hidden), before)
+        after = packed.pack(model).logits(hidden)
+    torch.testing.assert_close(after[:, 0], 2 * before[:, 0])
+    assert torch.equal(after[:, 1:], before[:, 1:])
 
 
 def test_a_torch_without_the_product_goes_on_with_plain_layers(monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(linear: nn.Linear) -> PackedLinear:
+    def gone(weight: torch.Tensor, bias: torch.Tensor | None = None) -> PackedLinear:
         raise NotImplementedError("no such operator")
 
     monkeypatch.setattr(packed, "PackedLinear", gone)
     model = load_pipeline("mini", dtype="bfloat16", device="cpu").model
+    assert model.packed_heads is None
     assert (
         sum(isinstance(m, nn.Linear) for m in model.backbone.modules()) == 4 * model.config.backbone.n_layer
     )

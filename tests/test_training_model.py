@@ -157,7 +157,7 @@ def test_guidance_rewards_looking_at_the_phoneme_being_said() -> None:
         at = int((times - (frame + 0.5) / FRAME_RATE).abs().argmin())
         right[0, 10 + frame, at] = 1.0
         wrong[0, 10 + frame, tokens - 1 - at] = 1.0
-    scores = [float(guidance([a], [10], [frames], [times], FRAME_RATE)) for a in (right, wrong)]
+    scores = [float(guidance([a], [10], [frames], [times], [0], FRAME_RATE)) for a in (right, wrong)]
     assert scores[0] < 0.3 < 2 < scores[1]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ class Item:
         codes: int16 [codebooks, frames].
         voices: float32 [n, 128]: vectors of other clips of its voice.
         emotion, pitch_std, speaking_rate: its conditions.
+        opening: so many frames are given, not asked: a prefix clip's.
     """
 
     tokens: Tensor
@@ -46,6 +47,7 @@ class Item:
     emotion: tuple[float, ...]
     pitch_std: float
     speaking_rate: float
+    opening: int = 0
 
     @property
     def length(self) -> int:
@@ -129,22 +131,34 @@ class Batch:
         rows: the inputs.
         targets: int64 [positions, codebooks]: the next delayed frame after each frame position, the
             rows' frames one after another; -100 where nothing is asked.
-        tokens: times of each row's tokens in seconds.
-        frames: delayed input frames of each row.
+        times: of each row's tokens in seconds.
+        openings: given frames of each row.
     """
 
     rows: Rows
     targets: Tensor
     times: list[Tensor]
+    openings: list[int]
 
 
-def batches(items: list[Item], tokens: int, config: ZonosConfig, real: int, seed: Any) -> Iterator[Batch]:
-    """Endless batches of about ``tokens`` positions, each of rows of like length, in random order."""
+def batches(
+    items: list[Item],
+    tokens: int,
+    config: ZonosConfig,
+    real: int,
+    seed: Any,
+    more: Callable[[np.random.Generator], list[Item]] = lambda rng: [],
+) -> Iterator[Batch]:
+    """Endless batches of about ``tokens`` positions, each of rows of like length, in random order.
+
+    ``more`` draws rows that are added to each pass over the items.
+    """
     rng = np.random.default_rng(seed)
     while True:
-        order = rng.permutation(len(items))
+        rows = items + more(rng)
+        order = rng.permutation(len(rows))
         for window in np.array_split(order, max(1, len(order) // 1024)):
-            groups = _pack(sorted((items[i] for i in window), key=lambda item: item.length), tokens)
+            groups = _pack(sorted((rows[i] for i in window), key=lambda item: item.length), tokens)
             for number in rng.permutation(len(groups)):
                 yield collate(groups[number], config, real, rng)
 
@@ -173,6 +187,7 @@ def collate(
         ),
         torch.cat([wanted[:, 1:].T for _, wanted in pairs]),
         [item.times for item in items],
+        [item.opening for item in items],
     )
 
 
@@ -188,6 +203,9 @@ def _frames(item: Item, config: ZonosConfig, real: int) -> tuple[Tensor, Tensor]
         delayed[k, k + 1 + count] = config.eos_token_id
     wanted = delayed.masked_fill(delayed == config.masked_token_id, -100)
     wanted[1:] = wanted[1:].masked_fill(wanted[1:] == config.eos_token_id, -100)
+    if item.opening:
+        for k in range(n):
+            wanted[k, : item.opening + k + 1] = -100
     width = count + real + 1  # behind it only codebooks without sound end
     return delayed[:, :width], wanted[:, :width]
 

@@ -21,6 +21,7 @@ from training import dataset, progress
 from training.config import Config, ModelConfig
 from training.forward import forward
 from training.muon import Muon
+from training.openings import Openings
 from training.speaker import TURN
 from zonos.codec.mini import MiniCodec, load_mini_codec
 from zonos.config import ZonosConfig
@@ -54,7 +55,14 @@ def run(config: Config) -> None:
     print(f"model: {len(items)} utterances, step {trainer.step} of {settings.steps}", flush=True)
     shape = trainer.model.config
     clock = progress.Clock("model")
-    source = dataset.batches(items, settings.tokens, shape, codec.config.real, (config.seed, trainer.step))
+    source = dataset.batches(
+        items,
+        settings.tokens,
+        shape,
+        codec.config.real,
+        (config.seed, trainer.step),
+        Openings(items, codec.frame_rate).draw,
+    )
     began = trainer.done
     while (done := trainer.done) < 1.0:
         clock.note(**trainer.update(_to(next(source), where)))
@@ -255,13 +263,18 @@ def loss(
             weight = _CODEBOOK_WEIGHTS[min(k, len(_CODEBOOK_WEIGHTS) - 1)] if k < real else 0.2
             total = total + weight * ce
             found[f"cb{k}" if k < real else "deep"] = ce.item()
-    guide = guidance(passed.attention, passed.prefix, lengths, batch.times, frame_rate)
+    guide = guidance(passed.attention, passed.prefix, lengths, batch.times, batch.openings, frame_rate)
     found["guide"] = guide.item()
     return total + guided * guide, found
 
 
 def guidance(
-    attention: Iterable[Tensor], prefix: list[int], lengths: list[int], times: list[Tensor], frame_rate: float
+    attention: Iterable[Tensor],
+    prefix: list[int],
+    lengths: list[int],
+    times: list[Tensor],
+    openings: list[int],
+    frame_rate: float,
 ) -> Tensor:
     """Mean of -log of the attention's mass near the phoneme being said.
 
@@ -270,15 +283,16 @@ def guidance(
         prefix: length of each row's prefix; its tokens stand first.
         lengths: audio positions of each row; position p samples codebook 0's frame p.
         times: of each row's tokens in seconds.
+        openings: given frames of each row; nothing is asked of them.
         frame_rate: frames per second.
     """
     layers = torch.stack(list(attention))  # [layers, B, L, L]
     parts = []
-    for row, (start, length, at) in enumerate(zip(prefix, lengths, times, strict=True)):
-        middles = (torch.arange(length, device=layers.device) + 0.5) / frame_rate
+    for row, (start, length, at, given) in enumerate(zip(prefix, lengths, times, openings, strict=True)):
+        middles = (torch.arange(given, length, device=layers.device) + 0.5) / frame_rate
         distance = (at[None].to(layers.device) - middles[:, None]) / _GUIDE_SECONDS
         near = torch.exp(-0.5 * (distance.square() - distance.square().amin(1, keepdim=True)).clamp(max=50.0))
-        mass = (layers[:, row, start : start + length, : len(at)] * near).sum(-1)
+        mass = (layers[:, row, start + given : start + length, : len(at)] * near).sum(-1)
         parts.append(-(mass + 1e-4).log())
     return torch.cat([p.flatten() for p in parts]).mean()
 
@@ -310,4 +324,4 @@ def _to(batch: dataset.Batch, where: torch.device) -> dataset.Batch:
         {n: k.to(where) for n, k in rows.keep.items()},
         [f.to(where) for f in rows.frames],
     )
-    return dataset.Batch(moved, batch.targets.to(where), batch.times)
+    return dataset.Batch(moved, batch.targets.to(where), batch.times, batch.openings)

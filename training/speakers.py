@@ -104,7 +104,7 @@ def draw_jitter(rng: np.random.Generator) -> Manner:
     """What pitch_std and speaking_rate are to explain: range and tempo, and a little of the rest."""
     return Manner(
         semitones=float(rng.normal(0, 0.3)),
-        log_range=float(rng.uniform(-0.7, 0.55)),
+        log_range=float(rng.uniform(-0.7, 1.05)),  # heart at 1.05: a standard deviation of about 80 Hz
         log_tempo=float(np.clip(rng.normal(0, 0.2), -0.42, 0.42)),
         gain=float(rng.normal(0, 0.5)),
     )

@@ -111,11 +111,11 @@ class Writer:
 
     def _compose(self, rng: np.random.Generator) -> str:
         kind = rng.random()
-        if kind < 0.11:
+        if kind < 0.15:
             return self._single(rng)
-        if kind < 0.23:
+        if kind < 0.26:
             return self._salad(rng)
-        if kind < 0.29:
+        if kind < 0.31:
             return self._opened(str(rng.choice(_PHRASES["replies"])), rng)
         if kind < 0.75:
             return self._sentence(rng)

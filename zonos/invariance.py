@@ -8,16 +8,18 @@ number is found by trying, on the checkpoint's own weights and with the threads 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from zonos.model import Zonos
+from zonos.packed import PackedLinear
 
 log = logging.getLogger(__name__)
 
 QUANTA = (1, 2, 4, 8, 16, 32)
+Product = Callable[[Tensor], Tensor]
 MOST_ROWS = 64  # tried up to here: kernels do not change beyond
 
 
@@ -28,9 +30,9 @@ def lane_quantum(model: Zonos) -> int:
     """
     if model.device.type != "cpu" or model.dtype != torch.float32:
         return 1
-    weights = _weights(model)
+    products = _products(model)
     for quantum in QUANTA:
-        if all(same_bits(weight, quantum) for weight in weights):
+        if all(same_bits(product, width, quantum) for product, width in products):
             return quantum
     log.warning(
         "this machine's matrix products depend on the number of rows; results may vary with the batch"
@@ -39,24 +41,20 @@ def lane_quantum(model: Zonos) -> int:
 
 
 @torch.inference_mode()
-def same_bits(weight: Tensor, quantum: int) -> bool:
-    """Whether ``x @ weight.T`` gives each row the same bits for every multiple of ``quantum`` rows."""
+def same_bits(product: Product, width: int, quantum: int) -> bool:
+    """Whether ``product`` of x [rows, width] gives each row the same bits for every multiple of ``quantum`` rows."""
     generator = torch.Generator().manual_seed(0)
-    x = torch.randn(MOST_ROWS, weight.shape[1], generator=generator)
-    whole = F.linear(x, weight)
+    x = torch.randn(MOST_ROWS, width, generator=generator)
+    whole = product(x)
     # Fewest rows first: that is where kernels differ.
-    return all(
-        torch.equal(F.linear(x[:rows], weight), whole[:rows]) for rows in range(quantum, MOST_ROWS, quantum)
-    )
+    return all(torch.equal(product(x[:rows]), whole[:rows]) for rows in range(quantum, MOST_ROWS, quantum))
 
 
-def _weights(model: Zonos) -> list[Tensor]:
-    """One matrix of each shape that a decode step multiplies with."""
-    found: dict[torch.Size, Tensor] = {}
-    for name, parameter in model.backbone.named_parameters():
-        if parameter.ndim == 2 and name.endswith("weight"):
-            found.setdefault(parameter.shape, parameter)
-    # The fused heads are one product in a step; one codebook's share of it is enough to try.
-    head = model.heads[0].weight
-    assert isinstance(head, Tensor)
-    return [*found.values(), head]
+def _products(model: Zonos) -> list[tuple[Product, int]]:
+    """One product of each kind and shape that a decode step makes, and the width of what goes in."""
+    found: dict[tuple[type, int, int], tuple[Product, int]] = {}
+    for module in model.backbone.modules():
+        if isinstance(module, nn.Linear | PackedLinear):
+            kind = (type(module), module.out_features, module.in_features)
+            found.setdefault(kind, (module, module.in_features))
+    return [*found.values(), (model.logits, model.config.backbone.d_model)]

@@ -37,6 +37,7 @@ class Zonos(nn.Module):
             nn.Linear(d_model, N_LOGITS, bias=False) for _ in range(config.n_codebooks)
         )
         self._fused: tuple[Tensor, Tensor] | None = None
+        self.packed_heads: nn.Module | None = None  # the heads' product in another form: see zonos.packed
 
     @property
     def device(self) -> torch.device:
@@ -64,7 +65,14 @@ class Zonos(nn.Module):
                 fused.copy_(weight.detach())
                 module.register_parameter("weight", nn.Parameter(fused, requires_grad=False))
         self._fused = (table.view(-1, d_model), heads.view(-1, d_model))
+        self.packed_heads = None
         return self
+
+    @property
+    def fused_heads(self) -> Tensor:
+        """All heads' weights, [codebooks * 1026, d_model]."""
+        assert self._fused is not None, "call fuse() after loading"
+        return self._fused[1]
 
     def embed_frames(self, frames: Tensor) -> Tensor:
         """Delayed frames [n, codebooks] -> sum of their embeddings [n, d_model]."""
@@ -74,8 +82,10 @@ class Zonos(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Hidden [n, d_model] -> logits [n, codebooks, 1026] fp32; the MASK column is not masked here."""
-        assert self._fused is not None, "call fuse() after loading"
-        flat = nn.functional.linear(hidden, self._fused[1])
+        if self.packed_heads is None:
+            flat = nn.functional.linear(hidden, self.fused_heads)
+        else:
+            flat = self.packed_heads(hidden)
         return flat.unflatten(-1, (self.config.n_codebooks, N_EMBEDDINGS)).float()
 
 

@@ -1,7 +1,7 @@
-"""Linear layers in the order that the processor multiplies in: bf16 on the CPU.
+"""Linear layers in the order that the processor multiplies in, on the CPU.
 
-torch's own bf16 product lays the weights out anew at every call, which costs most where few rows share
-it. What it is worth by rows: ``python -m benchmarks packed``, docs/performance.md.
+torch's own product lays the weights out anew at every call, which costs most where few rows share it,
+and a decode step has few. What it is worth by rows: ``python -m benchmarks packed``, docs/performance.md.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ class PackedLinear(nn.Module):
     """A linear layer whose weights are laid out for oneDNN; it cannot be trained or saved.
 
     Args:
-        linear: bf16, on the CPU.
+        weight: [outputs, inputs], fp32 or bf16, on the CPU.
+        bias: [outputs], or None.
     """
 
-    def __init__(self, linear: nn.Linear) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         super().__init__()
+        self.out_features, self.in_features = weight.shape
         # Not a buffer: the layout is opaque, so that no state dict could hold it.
-        self._packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), _USUAL_ROWS)
-        self._bias = None if linear.bias is None else linear.bias.detach()
+        self._packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), _USUAL_ROWS)
+        self._bias = None if bias is None else bias.detach()
 
     def forward(self, x: Tensor) -> Tensor:
         """x [n, inputs] -> [n, outputs]."""
@@ -39,30 +41,33 @@ class PackedLinear(nn.Module):
 
 
 def pack(model: Zonos) -> Zonos:
-    """Replace the linear layers of attention and MLPs of a bf16 model on the CPU; others stay as they are.
+    """Pack the heads, and the linear layers of attention and MLPs, of a model on the CPU.
 
-    One at a time, so that no two copies of the weights pile up. Where this build of torch has no such
-    product, nothing is replaced.
+    One at a time, so that no two copies of the backbone pile up; the heads, a small part, stay as
+    parameters too, and are packed anew when this is called again. Where this build of torch has no
+    such product, nothing is packed.
     """
-    if model.device.type != "cpu" or model.dtype != torch.bfloat16 or not works():
+    if model.device.type != "cpu" or not works(model.dtype):
         return model
     for module in list(model.backbone.modules()):
         for name in ("in_proj", "out_proj", "fc1", "fc2"):
             child = module._modules.get(name)
             # Mamba2 takes its weights by hand.
             if isinstance(child, nn.Linear) and not isinstance(module, Mamba2):
-                setattr(module, name, PackedLinear(child))
+                setattr(module, name, PackedLinear(child.weight, child.bias))
+    model.packed_heads = PackedLinear(model.fused_heads)
     return model
 
 
 @torch.inference_mode()
-def works() -> bool:
+def works(dtype: torch.dtype) -> bool:
     """Try it: the operators are torch's own, but not promised to stay."""
-    linear = nn.Linear(64, 32, bias=False).bfloat16()
-    x = torch.ones(3, 64, dtype=torch.bfloat16)
-    try:
-        packed = PackedLinear(linear)(x)
-    except (AttributeError, RuntimeError, NotImplementedError) as error:
-        log.info("bf16 weights stay as they are: %s", str(error).splitlines()[0])
+    if dtype not in (torch.float32, torch.bfloat16):
         return False
-    return torch.allclose(packed, linear(x), atol=0.05, rtol=0.05)
+    weight, x = torch.ones(32, 64, dtype=dtype), torch.ones(3, 64, dtype=dtype)
+    try:
+        packed = PackedLinear(weight)(x)
+    except (AttributeError, RuntimeError, NotImplementedError) as error:
+        log.info("weights stay as they are: %s", str(error).splitlines()[0])
+        return False
+    return torch.allclose(packed, x @ weight.T, atol=0.05, rtol=0.05)
