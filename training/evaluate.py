@@ -47,6 +47,8 @@ def run(model: str, voices: Path, quick: int, as_json: bool, card: bool = False)
         _say(f"rates {found['rates']}, manners done")
         found["own_voice"] = trial.nearest(stage, ear, clips, sentences[:4])
         _say(f"own voice {found['own_voice']}")
+        found["continued"] = trial.continued(stage, whisper, clips, " ".join(CLIP_TEXTS), sentences[7:10])
+        _say(f"continued {found['continued']}")
         with tempfile.TemporaryDirectory() as folder:
             unseen = trial.unseen_clips(Path(folder), CLIP_TEXTS)
             found["unseen"] = trial.nearest(stage, ear, unseen, sentences[4:7])
@@ -131,6 +133,10 @@ def table(found: dict[str, Any]) -> str:
         ("recordings and codec resynthesis", ", ".join(f"{n} {w:.3f}" for n, w in found["codec"].items())),
         ("own voice nearest among the shipped (cosine margin)", _margins(found["own_voice"])),
         ("unseen voices: own clip nearest of ten", _margins(found["unseen"])),
+        (
+            "WER of lines after a prefix clip of ten seconds",
+            "{:.3f} with the clip's words, {:.3f} without".format(*found["continued"]),
+        ),
         ("duration change, speaking_rate 10 to 20", f"{100 * (rates[20] / rates[10] - 1):+.0f} %"),
         ("pitch_std asked: measured", ", ".join(f"{k}: {v:.0f} Hz" for k, v in found["pitch_std"].items())),
         (

@@ -101,6 +101,22 @@ def one_word(stage: Stage, whisper: Whisper, texts: Sequence[str], voice: str) -
     return sum(comparable(t) == comparable(h) for t, h in zip(texts, heard, strict=True))
 
 
+def continued(
+    stage: Stage, whisper: Whisper, clips: dict[str, Path], said: str, texts: Sequence[str]
+) -> tuple[float, float]:
+    """Word error rates of texts that go on from each voice's own clip, its words given and not given."""
+    rates = []
+    for words in (said, None):
+        lines = [
+            Line(text=text, voice=name, prefix_audio=str(path), prefix_text=words)
+            for name, path in clips.items()
+            for text in texts
+        ]
+        heard = [whisper(*recording) if recording else "" for recording in stage.speak(lines)]
+        rates.append(error_rate([str(line.text) for line in lines], heard))
+    return rates[0], rates[1]
+
+
 def resynthesis(stage: Stage, whisper: Whisper, texts: Sequence[str]) -> dict[str, float]:
     """Word error rates of the teacher's own recordings, and of those sent through the codec."""
     sphinx, teacher, codec = Pocketsphinx(), Teacher(), stage.engine.pipeline.codec

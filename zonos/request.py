@@ -95,12 +95,15 @@ def make_request(
     code = resolve_language(line.language, defaults.languages)
     filled = defaults.fill(line)
     rate = _rate(filled.speaking_rate, defaults)
-    text = line.text
-    if line.prefix_audio and line.prefix_text:
-        text = f"{line.prefix_text.strip()} {text}"
     # Models are sure of themselves up to about half of the longest speech they were made for.
     budget = max(20, round(rate * defaults.max_seconds / 2))
-    spoken = prepare(text, line.language, max_piece_phonemes=budget, dictionary=dictionary)
+    spoken = prepare(
+        line.text,
+        line.language,
+        max_piece_phonemes=budget,
+        dictionary=dictionary,
+        opening=(line.prefix_text or "") if line.prefix_audio else "",
+    )
     pieces = tuple(_piece(piece, rate, frame_rate, defaults, line.max_seconds) for piece in spoken.pieces)
     return Request(
         line=filled,
@@ -135,7 +138,7 @@ def _rate(wanted: Any, defaults: Defaults) -> float:
 def _piece(
     piece: Piece, rate: float, frame_rate: float, defaults: Defaults, max_seconds: float | None
 ) -> PieceRequest:
-    count = count_phonemes(piece.phonemes)
+    count = count_phonemes(piece.phonemes) - piece.opening
     # A wanted rate is a wish: the guard allows for a model that speaks at its plain pace.
     guard = min(GUARD_FACTOR * count / min(rate, PLAIN_RATE) + GUARD_SECONDS, defaults.max_seconds)
     asked = max_seconds is not None and max_seconds < guard

@@ -35,15 +35,19 @@ __all__ = [
 ]
 
 
+_SHORTEST = 20  # phonemes that a piece may have however long its opening is
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One stretch of speech that the model says in one go."""
 
     text: str  # normalised words, ``[[phonemes]]`` as given
-    phonemes: str
+    phonemes: str  # with those of the opening before them
     ids: tuple[int, ...]  # BOS … EOS
     gap_after: float  # seconds of silence; 0 for the last piece unless a pause was asked for
     gap_before: float = 0.0  # seconds; only where the line begins with a pause
+    opening: int = 0  # phonemes that a prefix clip says already
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,12 @@ class _Run:
 
 
 def prepare(
-    text: str, language: str, *, max_piece_phonemes: int, dictionary: Dictionary | None = None
+    text: str,
+    language: str,
+    *,
+    max_piece_phonemes: int,
+    dictionary: Dictionary | None = None,
+    opening: str = "",
 ) -> Spoken:
     """Everything from a line's text to token ids.
 
@@ -81,6 +90,8 @@ def prepare(
         language: a code, alias or name.
         max_piece_phonemes: longest piece, in ``count_phonemes``; at least 1.
         dictionary: the producer's own words.
+        opening: what a prefix clip says. The model is given it before the first piece, which is shorter
+            where both would be over two pieces long; it belongs to no other piece.
 
     Raises:
         LineError: ``empty_text``, ``no_phonemes``, ``unknown_language``, ``missing_japanese``,
@@ -92,7 +103,8 @@ def prepare(
     segments, warnings = markup.parse(text)
     segments = _with_dictionary(segments, dictionary, code, warnings)
     runs = _runs(segments, code, warnings)
-    pieces = _pieces(runs, max(1, max_piece_phonemes), code)
+    before = _opening_words(opening, code, dictionary, warnings)
+    pieces = _pieces(runs, max(1, max_piece_phonemes), code, before)
     if not pieces:
         raise LineError("no_phonemes", _nothing_to_say(text, segments))
     warnings += _language_warnings(text, segments, language, code)
@@ -193,12 +205,26 @@ def _close(word: Atom, after: Break) -> Atom:
     return replace(word, text=stopped, after=max(word.after, after))
 
 
-def _pieces(runs: list[_Run], limit: int, code: str) -> list[Piece]:
+def _opening_words(text: str, code: str, dictionary: Dictionary | None, warnings: list[str]) -> list[Atom]:
+    """Words only: the clip itself has the pauses."""
+    segments, found = markup.parse(text)
+    warnings += found
+    segments = _with_dictionary(segments, dictionary, code, warnings)
+    return [word for run in _runs(segments, code, warnings) for word in run.words]
+
+
+def _pieces(runs: list[_Run], limit: int, code: str, opening: list[Atom]) -> list[Piece]:
     pieces: list[Piece] = []
     lead = 0.0
     for run in runs:
-        packed = split.pack(run.words, limit, lambda text: count_phonemes(phonemise(text, code)))
-        made = [piece for words in packed if (piece := _piece(words, code)) is not None]
+        packed = _packed(run.words, limit, code)
+        if opening and packed and not pieces:
+            first = max(min(limit, _SHORTEST), 2 * limit - sum(word.count for word in opening))
+            packed = _packed(packed[0], min(limit, first), code) + packed[1:]
+        made: list[Piece] = []
+        for words in packed:
+            if (piece := _piece(words, code, [] if pieces or made else opening)) is not None:
+                made.append(piece)
         if made:
             made[-1] = replace(made[-1], gap_after=run.gap)
             made[0] = replace(made[0], gap_before=lead) if not pieces else made[0]
@@ -210,8 +236,24 @@ def _pieces(runs: list[_Run], limit: int, code: str) -> list[Piece]:
     return pieces
 
 
-def _piece(words: list[Atom], code: str) -> Piece | None:
+def _packed(words: list[Atom], limit: int, code: str) -> list[list[Atom]]:
+    return split.pack(words, limit, lambda text: count_phonemes(phonemise(text, code)))
+
+
+def _piece(words: list[Atom], code: str, opening: list[Atom]) -> Piece | None:
     """None where the words hold nothing but marks."""
+    text, phonemes = _said(words, code)
+    if not count_phonemes(phonemes):
+        return None
+    before = count_phonemes(phonemes)
+    if opening:
+        _, phonemes = _said([*opening, *words], code)
+    given = max(0, count_phonemes(phonemes) - before)
+    return Piece(text, phonemes, tuple(tokenise(phonemes)), GAPS[words[-1].after], opening=given)
+
+
+def _said(words: list[Atom], code: str) -> tuple[str, str]:
+    """Text and phonemes of words that are spoken in one go."""
     text, phonemes, plain = "", "", ""
     for word in words:
         blank = "" if word.glued or not text else " "
@@ -221,10 +263,7 @@ def _piece(words: list[Atom], code: str) -> Piece | None:
         else:
             phonemes += phonemise(plain, code) + blank + word.ipa
             plain = ""
-    phonemes += phonemise(plain, code)
-    if not count_phonemes(phonemes):
-        return None
-    return Piece(text, phonemes, tuple(tokenise(phonemes)), GAPS[words[-1].after])
+    return text, phonemes + phonemise(plain, code)
 
 
 def _nothing_to_say(text: str, segments: list[Segment]) -> str:
