@@ -1,4 +1,4 @@
-"""`python -m training data | codec | speaker | model | export | evaluate | samples`."""
+"""`python -m training data | codec | speaker | model | export | evaluate | place | samples`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from training import config
 
-STEPS = ("data", "codec", "speaker", "model", "export", "evaluate", "samples")
+STEPS = ("data", "codec", "speaker", "model", "export", "evaluate", "place", "samples")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -22,6 +22,8 @@ def main(argv: list[str] | None = None) -> None:
         if name in ("evaluate", "samples"):
             step.add_argument("--model", default="mini", help="mini or a folder; default mini")
             step.add_argument("--voices", type=Path, help="folder of clips; default the model's own voices/")
+        if name == "place":
+            step.add_argument("--model", type=Path, required=True, help="an exported folder")
         if name == "samples":
             step.add_argument("--out", type=Path, default=Path("examples/listen"), help="folder to write to")
         if name == "evaluate":
@@ -35,6 +37,8 @@ def main(argv: list[str] | None = None) -> None:
         voices = arguments.voices or _voices(arguments.model)
     if arguments.step == "samples":
         chosen.run(arguments.model, voices, arguments.out)
+    elif arguments.step == "place":
+        chosen.run(arguments.model)
     elif arguments.step == "evaluate":
         chosen.run(arguments.model, voices, arguments.quick, arguments.json, arguments.card)
     else:

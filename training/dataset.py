@@ -70,8 +70,13 @@ def load(data: Path, cache: Path, codec: MiniCodec, encoder: SpeakerEncoder, lim
             torch.save(_encode(Shard(data / f"{name}.npz"), codec, encoder), part)
             part.replace(kept)
             print(f"model: encoded {name}", flush=True)
-        items += [Item(**fields) for fields in torch.load(kept, weights_only=True)]
+        items += read(kept)
     return items
+
+
+def read(path: Path) -> list[Item]:
+    """The items of one file of the cache."""
+    return [Item(**fields) for fields in torch.load(path, weights_only=True)]
 
 
 def _encode(shard: Shard, codec: MiniCodec, encoder: SpeakerEncoder) -> list[dict[str, Any]]:

@@ -13,13 +13,15 @@ from torch import Tensor
 
 from training import golden, progress
 from training.config import Config
+from training.dataset import read
 from training.evaluate import CLIP_TEXTS
-from training.model import load_items, open_codec
+from training.model import open_codec
 from training.speakers import NAMED
 from training.teacher import Teacher
 from training.trial import record_clip
 from zonos.line import DEFAULT_MIX
 
+HISTORY = "training.json"
 LARGEST_FILE = 9_000_000  # a plain push to a Space refuses files of 10 MB
 _CODES = 1024
 # The data's middle: the manner of speaking that most of the model has heard.
@@ -63,26 +65,43 @@ def run(config: Config) -> Path:
     for speaker in NAMED:
         record_clip(voices, teacher, speaker, CLIP_TEXTS)
     golden.write(folder, voices)
-    write_card(folder, config, state)
+    write_card(folder, config, write_history(folder, config, state))
     largest = max(path.stat().st_size for path in folder.iterdir() if path.is_file())
     print(f"export: {folder}, step {state['step']}, largest file {largest / 1e6:.1f} MB", flush=True)
     return folder
 
 
-def write_card(folder: Path, config: Config, state: dict[str, Any]) -> None:
-    """README.md from CARD.md; the table is filled in by ``evaluate --card``."""
-    codec = open_codec(config.runs / "codec")
-    items = load_items(config, codec)
+def write_history(folder: Path, config: Config, state: dict[str, Any]) -> list[dict[str, Any]]:
+    """HISTORY: the runs behind the weights, those of the warm start first; returns them."""
     warm = config.model.warm_start
+    before = warm / HISTORY if warm else None
+    runs = json.loads(before.read_text(encoding="utf-8"))["runs"] if before and before.exists() else []
+    shards = sorted((config.runs / "model" / "items").glob("shard-*.pt"))[: config.model.shards]
+    lengths = [item.codes.shape[1] for shard in shards for item in read(shard)]
+    seconds = sum(lengths) / open_codec(config.runs / "codec").frame_rate
+    runs.append(
+        {
+            "steps": state["step"],
+            "positions a step": config.model.tokens,
+            "minutes": round(state["seconds"] / 60),
+            "threads": config.model.threads,
+            "utterances": len(lengths),
+            "hours of speech": round(seconds / 3600, 1),
+        }
+    )
+    (folder / HISTORY).write_text(json.dumps({"runs": runs}, indent=1) + "\n", encoding="utf-8")
+    return runs
+
+
+def write_card(folder: Path, config: Config, runs: list[dict[str, Any]]) -> None:
+    """README.md from CARD.md; the table of measures is filled in by ``evaluate --card``."""
+    names = list(runs[0])
+    rows = [names, ["---"] * len(names), *([str(run[name]) for name in names] for run in runs)]
     facts = {
         "megabytes": sum(path.stat().st_size for path in folder.glob("*.safetensors")) / 1e6,
         "voices": ", ".join(speaker.name for speaker in NAMED),
-        "utterances": len(items),
-        "hours": sum(item.codes.shape[1] for item in items) / codec.frame_rate / 3600,
         "real": config.codec.real_codebooks,
-        "provenance": f"{state['step']} steps of about {config.model.tokens} positions, "
-        f"{state['seconds'] / 60:.0f} minutes of work on {config.model.threads} core(s).",
-        "start": f"begun from {warm} (see LICENCES.md, warm start)" if warm else "begun from random numbers",
+        "runs": "\n".join(f"| {' | '.join(row)} |" for row in rows),
     }
     card = (Path(__file__).with_name("CARD.md")).read_text(encoding="utf-8")
     (folder / "README.md").write_text(card.format(**facts), encoding="utf-8")
