@@ -61,7 +61,7 @@ def test_each_fault_has_its_sentence(heart: Clip) -> None:
         "very quiet": of(mono * 0.1),
         "is strong": of(mono + random.normal(0, 0.02, len(mono))),
         "Some noise": of(mono + random.normal(0, 0.004, len(mono))),
-        "s of speech; 5 to 30 s make": of(mono[:24_000]),
+        "s of speech; 10 to 30 s make": of(mono[:24_000]),
         "will do": of(mono[: 6 * 24_000]),
         "first 60 s": of(np.tile(mono, 8)),
         "telephone": of(mono[::3], 8000),

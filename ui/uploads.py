@@ -69,7 +69,7 @@ def examined(path: Path, title: str) -> library.Clip:
     if found["sound_seconds"] < LEAST_SOUND_SECONDS:
         raise library.VoiceError(
             f"The clip {title!r} holds {found['sound_seconds']:.1f} s of sound; "
-            f"a voice needs at least {LEAST_SOUND_SECONDS} s, better 10 to 30."
+            f"a voice needs at least {LEAST_SOUND_SECONDS} s, better 10 to 30 s."
         )
     finite = {name: None if value in (inf, -inf) else value for name, value in found.items()}
     return library.Clip(path, Path(title).name[:200], finite)

@@ -65,7 +65,7 @@ class Loop:
         self.finisher = Finisher(pipeline, finishing, self._retry, wake)
         self.reproducible = reproducible
         self.row_limit = RowLimit(slots, judged=pipeline.model.device.type != "cpu")
-        self.slots, self.max_blocks = slots, max_blocks
+        self.max_blocks = max_blocks
         self.lane_quantum = lane_quantum or find_lane_quantum(pipeline.model)
         self.read_every = read_every or (1 if pipeline.model.device.type == "cpu" else 4)
         self.runner: Runner
@@ -86,6 +86,11 @@ class Loop:
     def pace(self) -> Pace:
         """Step times of this machine."""
         return self.row_limit.pace
+
+    @property
+    def slots(self) -> int:
+        """Most rows at once; fewer than asked for where memory ran out."""
+        return self.row_limit.slots
 
     @property
     def rows(self) -> int:
@@ -139,13 +144,12 @@ class Loop:
             if model.device.type == "cuda":
                 # Whoever took the memory that was missing has it still: plan with what is free now.
                 pool = plan_pool(model.config, model.dtype, model.device, self.slots)
-                self.slots, self.max_blocks = pool.slots, pool.max_blocks
-            self.row_limit.slots = self.slots
+                self.row_limit.slots, self.max_blocks = pool.slots, pool.max_blocks
             if fits(self._make_runner):
                 return
             if self.slots == 1:
                 raise MemoryError("there is no room for a single row")
-            self.slots //= 2
+            self.row_limit.slots //= 2
             give_back()
 
     def _make_runner(self) -> None:
@@ -304,7 +308,7 @@ class Loop:
                 self._give_up(piece, "out_of_memory", NO_ROOM)
         for piece in running:
             self._start_again(piece)
-        self.slots = max(1, self.slots // 2)
+        self.row_limit.slots = max(1, self.slots // 2)
         log.warning("out of memory: going on with %d slots", self.slots)
         self.stats["back_offs"] += 1
         self._renew_runner()

@@ -369,7 +369,7 @@ def _lift(mono: np.ndarray, clip: Clip) -> np.float32:
         raise LineError(
             "short_clip",
             f"{clip.name!r} holds only {sound:.2f} s of sound; a voice needs at least "
-            f"{MIN_SOUND_SECONDS} s, better 5 to 30 s.",
+            f"{MIN_SOUND_SECONDS} s, better 10 to 30 s.",
         )
     peak = np.abs(mono).max()
     if peak > 1:

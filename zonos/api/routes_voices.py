@@ -30,7 +30,7 @@ def router(service: Service) -> APIRouter:
         client: Who,
         name: Annotated[str, Form(max_length=400)],
         consent: Annotated[bool, Form(description="That you may use this person's voice.")],
-        clip: Annotated[list[UploadFile], File(description="5 to 30 s of one person speaking.")],
+        clip: Annotated[list[UploadFile], File(description="10 to 30 s of one person speaking.")],
     ) -> VoiceInfo:
         if not consent:
             raise ApiError(400, "no_consent", "Say with consent=true that you may use this voice.")

@@ -104,9 +104,9 @@ def _advice(r: ClipReport) -> list[str]:
 
 def _length_advice(r: ClipReport) -> list[str]:
     if r.sound_seconds < _SHORT_SECONDS:
-        return [f"Only {r.sound_seconds:.1f} s of speech; 5 to 30 s make a steadier voice."]
+        return [f"Only {r.sound_seconds:.1f} s of speech; 10 to 30 s make a steadier voice."]
     if r.sound_seconds < _GOOD_SECONDS:
-        return [f"{r.sound_seconds:.1f} s of speech will do; 5 to 30 s are better."]
+        return [f"{r.sound_seconds:.1f} s of speech will do; 10 to 30 s are better."]
     if r.seconds > _LONG_SECONDS:
         return [f"Only the first {_LONG_SECONDS:.0f} s are heard; choose the best part."]
     return []
