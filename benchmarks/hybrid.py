@@ -17,6 +17,7 @@ from zonos.devices import DTYPES, pick_device
 from zonos.invariance import lane_quantum
 from zonos.mamba2 import Mamba2, state_bytes_per_row
 from zonos.model import Zonos
+from zonos.packed import pack
 from zonos.plan import lane_bytes
 from zonos.runner import Runner
 
@@ -46,7 +47,8 @@ def main(argv: list[str]) -> int:
     for name in options.dtypes:
         device = pick_device(options.device)
         models = {
-            kind: random_model(config, device=device, dtype=DTYPES[name]) for kind, config in configs.items()
+            kind: pack(random_model(config, device=device, dtype=DTYPES[name]))
+            for kind, config in configs.items()
         }
         scaling(models, options, name)
     memory(options.json)

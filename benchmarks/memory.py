@@ -55,7 +55,7 @@ def main(argv: list[str]) -> int:
     tokens = prefill_tokens(costs, options.slots, model.device.type)
     predicted_pool = pool_bytes(config.backbone, options.slots, ahead.blocks, item)
     predicted = predicted_pool + workspace_bytes(config, options.slots, ahead.blocks, tokens, item)
-    weights = weight_bytes(config, item)
+    weights = weight_bytes(config, model.dtype, model.device.type)
     rows = [
         {
             "slots": options.slots,

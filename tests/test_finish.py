@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+import torch
 from engines import mini
 
 from zonos import finish
@@ -60,6 +61,42 @@ def test_streamed_samples_are_those_of_the_whole(step: int, limit: float | None)
     chunks = listened(codes, step, limit)
     assert np.concatenate(chunks).tobytes() == at_once(codes, limit).tobytes()
     assert chunks[0].size == 0
+
+
+@pytest.mark.parametrize("step", [1, 7, 64])
+@pytest.mark.parametrize("kept", [False, True])
+def test_streamed_samples_behind_a_prefix_clip_are_those_of_the_whole(step: int, kept: bool) -> None:
+    """The clip comes first, then the line's first pause, then what was said."""
+    codec, codes = mini().codec, some_codes()[0]
+    prefix = torch.from_numpy(some_codes()[2])
+    pause = round(0.4 * codec.sample_rate)
+
+    def opened() -> TakeAudio:
+        return TakeAudio(codec, [PieceRequest((), "", 0.4, 0.0, 0, 0, False)], prefix, kept, None)
+
+    whole = opened()
+    whole.add(0, codes, seed=1)
+    expected = whole.take()
+    clip = prefix.shape[1] * codec.hop
+    assert expected.size == pause + codes.shape[1] * codec.hop + kept * clip
+    quiet = expected[clip : clip + pause] if kept else expected[:pause]
+    assert not quiet.any()
+    assert expected[:clip].any()
+    audio = opened()
+    chunks = [audio.hear(0, codes[:, :end], seed=1) for end in range(step, codes.shape[1], step)]
+    audio.add(0, codes, seed=1)
+    assert np.concatenate([*chunks, audio.take()]).tobytes() == expected.tobytes()
+
+
+def test_a_kept_clip_does_not_hide_that_nothing_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    codec, loud = mini().codec, some_codes()[2]
+    samples = np.concatenate([np.full(loud.shape[1] * codec.hop, 0.5), np.zeros(20 * codec.hop)])
+    monkeypatch.setattr(codec, "decode", lambda codes, seed: torch.from_numpy(samples.astype(np.float32)))
+    audio = TakeAudio(
+        codec, [PieceRequest((), "", 0.0, 0.0, 0, 0, False)], torch.from_numpy(loud), True, None
+    )
+    audio.add(0, some_codes()[0][:, :20], seed=1)
+    assert audio.is_silent(0)
 
 
 def test_long_pieces_leave_in_parts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 
 import pytest
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from zonos.invariance import lane_quantum
 from zonos.model import Zonos
+from zonos.packed import pack
 from zonos.rows import RowPlan
 from zonos.runner import Runner
 from zonos.sampler_settings import SamplerSettings
@@ -57,6 +59,12 @@ class Subject:
         )
 
     @classmethod
+    def packed(cls) -> Subject:
+        """As the product runs it on a processor: see ``zonos.packed``."""
+        plain = cls.transformer()
+        return replace(plain, model=pack(copy.deepcopy(plain.model).fuse()))
+
+    @classmethod
     def hybrid(cls) -> Subject:
         hybrid = Hybrid.load()
         return cls(
@@ -66,7 +74,7 @@ class Subject:
         )
 
 
-@pytest.fixture(scope="module", params=["transformer", "hybrid"])
+@pytest.fixture(scope="module", params=["transformer", "packed", "hybrid"])
 def subject(request: pytest.FixtureRequest) -> Subject:
     return getattr(Subject, request.param)()
 

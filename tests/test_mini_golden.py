@@ -1,4 +1,4 @@
-"""The embedded checkpoint against numbers made by the original implementation on the same weights.
+"""The embedded checkpoint against passes over whole sequences by the training code, without a cache.
 
 Made for the checkpoint in ``zonos/checkpoints/mini``: another checkpoint needs new numbers, which
 ``python -m training export`` writes.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 import torch
 from engines import VOICES
@@ -50,6 +52,23 @@ def test_every_layer_and_the_heads_are_packed_and_it_speaks(name: str) -> None:
         line = zonos.Line(text="Yes, of course.", voice="Heart", seed=1)
         (end,) = [event for event in engine.submit([line]) if isinstance(event, Done)]
     assert 0.4 < end.speech.seconds < 4
+
+
+def test_no_layer_stays_beside_its_packed_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_packing("float32")
+    kept: list[weakref.ref[torch.Tensor]] = []
+    most = 0
+
+    def watched(weight: torch.Tensor, bias: torch.Tensor | None = None) -> PackedLinear:
+        nonlocal most
+        most = max(most, sum(ref() is not None for ref in kept))
+        kept.append(weakref.ref(weight))
+        return PackedLinear(weight, bias)
+
+    monkeypatch.setattr(packed, "PackedLinear", watched)
+    model = load_pipeline("mini", dtype="float32", device="cpu").model
+    assert len(kept) > 4 * model.config.backbone.n_layer
+    assert most <= 1
 
 
 def test_fp16_keeps_its_layers() -> None:

@@ -67,6 +67,6 @@ def test_weights_are_counted_as_they_lie_in_memory() -> None:
     model = mini().model
     held = sum(t.numel() * t.element_size() for t in model.state_dict().values())
     # What is packed is in no state dict.
-    layers = [m for m in model.backbone.modules() if isinstance(m, PackedLinear)]
+    layers = [m for m in model.modules() if isinstance(m, PackedLinear)]
     held += sum(m.in_features * m.out_features * torch.float32.itemsize for m in layers)
-    assert weight_bytes(model.config, torch.float32.itemsize) == held
+    assert weight_bytes(model.config, torch.float32, "cpu") == held

@@ -18,7 +18,7 @@ from zonos.runner_inputs import StepInputs
 from zonos.shapes import Bucketed, Exact, geometric
 
 
-@pytest.fixture(scope="module", params=["transformer", "hybrid"])
+@pytest.fixture(scope="module", params=["transformer", "packed", "hybrid"])
 def subject(request: pytest.FixtureRequest) -> Subject:
     subject: Subject = getattr(Subject, request.param)()
     return subject

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from engines import mini
 
 from zonos.defaults import Defaults
+from zonos.errors import LineError
 from zonos.line import Line
+from zonos.plan import row_costs
 from zonos.request import Request, make_request
 from zonos.text import Dictionary, Entry, count_phonemes, phonemise, prepare
 
@@ -47,8 +51,15 @@ def test_a_short_opening_leaves_the_pieces_as_they_are() -> None:
 
 def test_a_long_opening_shortens_the_first_piece_only() -> None:
     first, *others = prepare(TEXT, "en-us", max_piece_phonemes=72, opening=CLIP).pieces
-    assert count_phonemes(first.phonemes) - first.opening <= 20
-    assert max(count_phonemes(piece.phonemes) for piece in others) > 20
+    assert 0 < count_phonemes(first.phonemes) - first.opening <= 36
+    rest = prepare(TEXT.removeprefix(first.text), "en-us", max_piece_phonemes=72).pieces
+    assert [piece.text for piece in others] == [piece.text for piece in rest]
+
+
+def test_a_text_that_fits_behind_its_opening_stays_in_one_piece() -> None:
+    opening = "Every evening the ferry brings a handful of visitors to our small harbor."
+    (piece,) = prepare("They ask for directions.", "en-us", max_piece_phonemes=72, opening=opening).pieces
+    assert piece.opening > 36
 
 
 def test_markup_pauses_and_dictionary_hold_in_an_opening() -> None:
@@ -62,11 +73,34 @@ def test_markup_pauses_and_dictionary_hold_in_an_opening() -> None:
 @pytest.mark.parametrize("opening", ["", "  ", "...", "[pause 1s]"])
 def test_an_opening_without_words_is_none(opening: str) -> None:
     spoken = prepare("Hello.", "en-us", max_piece_phonemes=72, opening=opening)
-    assert count_phonemes(spoken.phonemes) == count_phonemes(phonemise("Hello.", "en-us"))
-    assert spoken.pieces[0].opening == 0
+    assert spoken.pieces == prepare("Hello.", "en-us", max_piece_phonemes=72).pieces
 
 
-def request(**fields: str) -> Request:
+def test_what_is_said_of_a_text_is_said_of_its_opening() -> None:
+    (warning,) = prepare("Hello.", "en-us", max_piece_phonemes=72, opening="Привет мир").warnings
+    assert "Cyrillic" in warning or "script" in warning
+    assert prepare("Hello.", "en-us", max_piece_phonemes=72, opening="Hi [pause 99s]").warnings == ()
+
+
+def test_an_opening_that_no_clip_can_hold_is_refused() -> None:
+    with pytest.raises(LineError, match="prefix_text is longer") as caught:
+        request(prefix_audio="Heart", prefix_text=CLIP * 8)
+    assert caught.value.code == "long_prefix_text"
+
+
+def test_a_kept_clip_counts_in_the_length_and_any_clip_in_the_memory() -> None:
+    alone = request()
+    cut = request(prefix_audio="Heart", prefix_text=CLIP)
+    kept = request(prefix_audio="Heart", prefix_text=CLIP, keep_prefix=True)
+    rate = mini().codec.frame_rate
+    said = cut.pieces[0].prefix_frames / rate
+    assert 8 < said < 14
+    assert kept.expected_seconds(rate) - cut.expected_seconds(rate) == pytest.approx(said)
+    costs = [row_costs(mini().config, [one])[0].prefix for one in (alone, cut)]
+    assert costs[1] - costs[0] > cut.pieces[0].prefix_frames
+
+
+def request(**fields: Any) -> Request:
     line = Line(text=TEXT, voice="Heart", **fields)
     return make_request(line, Defaults(), mini().config, mini().codec.frame_rate)
 

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 pytest.importorskip("hibari", reason="needs requirements-training.txt")
 
-from training import config, dataset, export, place
+from training import config, dataset, export, model, place
 from training.dataset import Item
 from training.model import guidance
 from training.openings import LONGEST, Openings
@@ -38,16 +38,16 @@ def item(words: str, frames: int, clips: list[int]) -> Item:
     )
 
 
-FIRST, SECOND, STRANGER = item("wˈʌn", 20, [1, 2]), item("tˈuː", 30, [2]), item("θɹˈiː", 25, [7])
+FIRST, SECOND, STRANGER = item("wˈʌn", 20, [1, 2]), item("tˈuː", 30, [1, 3]), item("θɹˈiː", 25, [7])
 
 
 def test_only_utterances_of_one_voice_are_joined() -> None:
-    rows = Openings([FIRST, SECOND, STRANGER], FRAME_RATE).draw(np.random.default_rng(0), share=1.0)
-    assert all(row.opening in (20, 30) for row in rows)
-    assert all(row.codes.shape[1] == 50 for row in rows)
-    many = Openings([FIRST] * 5 + [STRANGER] * 5, FRAME_RATE)
-    drawn = [row for seed in range(20) for row in many.draw(np.random.default_rng(seed), share=0.5)]
-    assert {row.opening for row in drawn} <= {20, 25}
+    openings = Openings([FIRST, SECOND, STRANGER], FRAME_RATE)
+    rows = [row for seed in range(20) for row in openings.draw(np.random.default_rng(seed), share=1.0)]
+    assert {row.opening for row in rows} == {20, 30}
+    for row in rows:
+        first, second = (FIRST, SECOND) if row.opening == 20 else (SECOND, FIRST)
+        assert torch.equal(row.codes, torch.cat([first.codes, second.codes], dim=1))
 
 
 def test_what_is_too_long_is_left_out() -> None:
@@ -106,14 +106,29 @@ def going_on(tmp_path: Path) -> config.Config:
 
 
 def test_the_record_of_runs_goes_on(going_on: config.Config, tmp_path: Path) -> None:
-    before = json.loads((MINI_FOLDER / export.HISTORY).read_text(encoding="utf-8"))["runs"]
-    runs = export.write_history(tmp_path, going_on, {"step": 12, "seconds": 120.0})
-    assert runs[:-1] == before
-    assert (runs[-1]["steps"], runs[-1]["minutes"], runs[-1]["utterances"]) == (12, 2, 2)
-    export.write_card(tmp_path, going_on, runs)
+    before = model.history(MINI_FOLDER)
+    past = export.write_history(tmp_path, going_on, {"step": 12, "seconds": 120.0})
+    assert past["begun"] == before["begun"] == "random numbers"
+    assert past["runs"][:-1] == before["runs"]
+    last = past["runs"][-1]
+    assert (last["steps"], last["minutes"], last["utterances"]) == (12, 2, 2)
+    export.write_card(tmp_path, going_on, past)
     card = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "| 12 | 2700 | 2 |" in card
     assert "{" not in card
+
+
+def test_a_second_export_tells_a_run_once(going_on: config.Config, tmp_path: Path) -> None:
+    """Even when the first was put in place of what the run began with."""
+    (going_on.runs / "model" / export.HISTORY).write_text('{"begun": "random numbers", "runs": []}')
+    for steps in (12, 14):
+        past = export.write_history(tmp_path, going_on, {"step": steps, "seconds": 60.0})
+        assert [run["steps"] for run in past["runs"]] == [steps]
+
+
+def test_weights_without_a_record_are_not_called_begun_from_random_numbers(tmp_path: Path) -> None:
+    assert str(tmp_path) in model.history(tmp_path)["begun"]
+    assert model.history(None)["begun"] == "random numbers"
 
 
 def test_placing_puts_every_part_where_it_belongs(tmp_path: Path) -> None:
@@ -122,14 +137,13 @@ def test_placing_puts_every_part_where_it_belongs(tmp_path: Path) -> None:
     for folder in ("zonos/checkpoints/mini", "examples/voices", "tests/data/mini"):
         (root / folder).mkdir(parents=True)
     (root / "zonos/checkpoints/mini/stale.safetensors").write_text("old")
-    for name in ("config.json", "golden_codec.safetensors", "voices/heart.wav"):
+    for name in (*place._NEEDED, "voices/heart.wav"):
         (made / name).write_text(name)
-    (made / "golden.json").write_text("[]")
     save_file({"speaker/heart": torch.ones(3), "greedy0/codes": torch.zeros(2)}, made / "golden.safetensors")
     place.run(made, root)
     files = {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()}
     assert files == {
-        "zonos/checkpoints/mini/config.json",
+        *(f"zonos/checkpoints/mini/{name}" for name in place._NEEDED if not name.startswith("golden")),
         "examples/voices/Heart.wav",
         "tests/data/mini/greedy.json",
         "tests/data/mini/greedy.safetensors",
@@ -139,10 +153,14 @@ def test_placing_puts_every_part_where_it_belongs(tmp_path: Path) -> None:
     assert list(load_file(root / "tests/data/mini_speaker.safetensors")) == ["heart"]
 
 
-def test_what_is_no_export_changes_nothing(tmp_path: Path) -> None:
-    kept = tmp_path / "zonos/checkpoints/mini/config.json"
+@pytest.mark.parametrize("lacking", ["golden_codec.safetensors", "README.md", "voices/heart.wav"])
+def test_what_is_no_whole_export_changes_nothing(tmp_path: Path, lacking: str) -> None:
+    made, kept = tmp_path / "export", tmp_path / "zonos/checkpoints/mini/config.json"
+    (made / "voices").mkdir(parents=True)
+    for name in {*place._NEEDED, "voices/heart.wav"} - {lacking}:
+        (made / name).write_text(name)
     kept.parent.mkdir(parents=True)
     kept.write_text("kept")
-    with pytest.raises(FileNotFoundError):
-        place.run(tmp_path / "nothing", tmp_path)
+    with pytest.raises(FileNotFoundError, match=lacking.split("/")[0]):
+        place.run(made, tmp_path)
     assert kept.read_text() == "kept"

@@ -47,7 +47,7 @@ def run(model: str, voices: Path, quick: int, as_json: bool, card: bool = False)
         _say(f"rates {found['rates']}, manners done")
         found["own_voice"] = trial.nearest(stage, ear, clips, sentences[:4])
         _say(f"own voice {found['own_voice']}")
-        found["continued"] = trial.continued(stage, whisper, clips, " ".join(CLIP_TEXTS), sentences[7:10])
+        found["continued"] = trial.continued(stage, whisper, clips, " ".join(CLIP_TEXTS), sentences[-3:])
         _say(f"continued {found['continued']}")
         with tempfile.TemporaryDirectory() as folder:
             unseen = trial.unseen_clips(Path(folder), CLIP_TEXTS)

@@ -15,13 +15,12 @@ from training import golden, progress
 from training.config import Config
 from training.dataset import read
 from training.evaluate import CLIP_TEXTS
-from training.model import open_codec
+from training.model import HISTORY, history, open_codec
 from training.speakers import NAMED
 from training.teacher import Teacher
 from training.trial import record_clip
 from zonos.line import DEFAULT_MIX
 
-HISTORY = "training.json"
 LARGEST_FILE = 9_000_000  # a plain push to a Space refuses files of 10 MB
 _CODES = 1024
 # The data's middle: the manner of speaking that most of the model has heard.
@@ -71,15 +70,16 @@ def run(config: Config) -> Path:
     return folder
 
 
-def write_history(folder: Path, config: Config, state: dict[str, Any]) -> list[dict[str, Any]]:
-    """HISTORY: the runs behind the weights, those of the warm start first; returns them."""
-    warm = config.model.warm_start
-    before = warm / HISTORY if warm else None
-    runs = json.loads(before.read_text(encoding="utf-8"))["runs"] if before and before.exists() else []
+def write_history(folder: Path, config: Config, state: dict[str, Any]) -> dict[str, Any]:
+    """HISTORY: where the weights began and the runs since, this one last; returns it."""
+    begun = config.runs / "model" / HISTORY
+    found = (
+        json.loads(begun.read_text(encoding="utf-8")) if begun.exists() else history(config.model.warm_start)
+    )
     shards = sorted((config.runs / "model" / "items").glob("shard-*.pt"))[: config.model.shards]
     lengths = [item.codes.shape[1] for shard in shards for item in read(shard)]
     seconds = sum(lengths) / open_codec(config.runs / "codec").frame_rate
-    runs.append(
+    found["runs"].append(
         {
             "steps": state["step"],
             "positions a step": config.model.tokens,
@@ -89,18 +89,20 @@ def write_history(folder: Path, config: Config, state: dict[str, Any]) -> list[d
             "hours of speech": round(seconds / 3600, 1),
         }
     )
-    (folder / HISTORY).write_text(json.dumps({"runs": runs}, indent=1) + "\n", encoding="utf-8")
-    return runs
+    (folder / HISTORY).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return dict(found)
 
 
-def write_card(folder: Path, config: Config, runs: list[dict[str, Any]]) -> None:
+def write_card(folder: Path, config: Config, past: dict[str, Any]) -> None:
     """README.md from CARD.md; the table of measures is filled in by ``evaluate --card``."""
+    runs = past["runs"]
     names = list(runs[0])
     rows = [names, ["---"] * len(names), *([str(run[name]) for name in names] for run in runs)]
     facts = {
         "megabytes": sum(path.stat().st_size for path in folder.glob("*.safetensors")) / 1e6,
         "voices": ", ".join(speaker.name for speaker in NAMED),
         "real": config.codec.real_codebooks,
+        "begun": past["begun"],
         "runs": "\n".join(f"| {' | '.join(row)} |" for row in rows),
     }
     card = (Path(__file__).with_name("CARD.md")).read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from training.forward import Rows, forward, prefix
 from training.phonemes import LANGUAGE
 from zonos.audio.read import read_bytes, read_clip
 from zonos.codebooks import undelay
-from zonos.model import Zonos
+from zonos.hub import iter_tensors
+from zonos.model import Zonos, build, load_weights
 from zonos.pipeline import Pipeline, load_pipeline
 from zonos.text import phonemise, tokenise
 from zonos.text.languages import language_id
@@ -34,6 +36,10 @@ _CONDITIONS = ("emotion", "fmax", "pitch_std", "speaking_rate")
 def write(folder: Path, voices: Path) -> None:
     """golden.json, golden.safetensors (greedy codes, prefixes, voice vectors), golden_codec.safetensors."""
     pipeline = load_pipeline(str(folder), device="cpu", dtype="float32")
+    # Plain products: the packed ones are what these numbers are to judge.
+    weights = iter_tensors(pipeline.checkpoint.weights)
+    plain = load_weights(build(pipeline.config), weights, pipeline.model.device, torch.float32)
+    pipeline = replace(pipeline, model=plain)
     clips = sorted(voices.glob("*.wav"))
     tensors = {f"speaker/{path.stem}": pipeline.voice_vector([path]) for path in clips}
     cases = [_case(pipeline, *case, [path.stem for path in clips]) for case in _CASES]

@@ -6,6 +6,7 @@ times, Muon for the backbone's matrices and AdamW for the rest, an average of th
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,6 +29,7 @@ from zonos.config import ZonosConfig
 from zonos.model import Zonos, build
 from zonos.speaker import load_speaker
 
+HISTORY = "training.json"
 GUIDED = (2, 3, 4)
 # What the model cannot do without is to follow the text, so at first that is most of what it is taught.
 _GUIDE_WEIGHTS = (1.0, 0.15)
@@ -52,6 +54,8 @@ def run(config: Config) -> None:
     trainer = Trainer(start(config).to(where), settings, codec)
     if state := progress.restore(folder / "state.pt"):
         trainer.load_state_dict(state)
+    if not (folder / HISTORY).exists():
+        (folder / HISTORY).write_text(json.dumps(history(config.model.warm_start)), encoding="utf-8")
     print(f"model: {len(items)} utterances, step {trainer.step} of {settings.steps}", flush=True)
     shape = trainer.model.config
     clock = progress.Clock("model")
@@ -74,18 +78,24 @@ def run(config: Config) -> None:
     report(trainer, held, codec)
 
 
+def history(warm: Path | None) -> dict[str, Any]:
+    """What is known of the weights that a run begins with: where they began, and the runs since."""
+    if warm is None:
+        return {"begun": "random numbers", "runs": []}
+    if not (warm / HISTORY).exists():
+        return {"begun": f"{warm}, of which nothing is told here", "runs": []}
+    found: dict[str, Any] = json.loads((warm / HISTORY).read_text(encoding="utf-8"))
+    return found
+
+
 def open_codec(folder: Path) -> MiniCodec:
     """The codec of runs/codec; its encoder is final from the end of its first phase on."""
-    import json
-
     shape = json.loads((folder / "codec.json").read_text(encoding="utf-8"))
     return load_mini_codec(shape, load_file(folder / "codec.safetensors"))
 
 
 def load_items(config: Config, codec: MiniCodec) -> list[dataset.Item]:
     """All utterances, in the order of the shards: more shards leave the held-out ones as they are."""
-    import json
-
     folder = config.runs / "speaker"
     shape = json.loads((folder / "speaker.json").read_text(encoding="utf-8"))
     encoder = load_speaker(load_file(folder / "speaker.safetensors"), shape)

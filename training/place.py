@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 from safetensors.torch import load_file, save_file
 
 _ROOT = Path(__file__).parents[1]
+_NEEDED = (
+    "config.json",
+    "model.safetensors.index.json",
+    "generation.json",
+    "codec.json",
+    "codec.safetensors",
+    "speaker.json",
+    "speaker.safetensors",
+    "training.json",
+    "README.md",
+    "golden.json",
+    "golden.safetensors",
+    "golden_codec.safetensors",
+)
 
 
 def run(export: Path, root: Path = _ROOT) -> None:
@@ -21,15 +34,16 @@ def run(export: Path, root: Path = _ROOT) -> None:
     Raises:
         FileNotFoundError: ``export`` is not such a folder; nothing was changed.
     """
-    clips, golden = (
-        sorted((export / "voices").glob("*.wav")),
-        json.loads((export / "golden.json").read_text()),
-    )
+    clips = sorted((export / "voices").glob("*.wav"))
+    missing = [name for name in _NEEDED if not (export / name).exists()]
+    if missing or not clips:
+        raise FileNotFoundError(f"{export} is no whole export: no {', '.join(missing) or 'voices/*.wav'}")
     tensors = load_file(export / "golden.safetensors")
     checkpoint, voices, data = root / "zonos/checkpoints/mini", root / "examples/voices", root / "tests/data"
     for folder in (checkpoint, voices):
         for stale in folder.iterdir():
-            stale.unlink()
+            if stale.is_file():
+                stale.unlink()
     for path in export.iterdir():
         if path.is_file() and not path.name.startswith("golden"):
             shutil.copyfile(path, checkpoint / path.name)
@@ -42,4 +56,4 @@ def run(export: Path, root: Path = _ROOT) -> None:
     save_file(
         {name: value.contiguous() for name, value in vectors.items()}, data / "mini_speaker.safetensors"
     )
-    print(f"place: {len(clips)} voices, {len(golden)} golden cases; now run the tests", flush=True)
+    print(f"place: {len(clips)} voices; now run the tests", flush=True)

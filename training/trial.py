@@ -74,7 +74,10 @@ class Stage:
         return [found.get(str(line.id)) for line in lines]
 
     def _count(self, speech: Speech, timed: bool) -> None:
-        expected = 0.7 + count_phonemes(speech.recipe["phonemes"]) / 9.0  # seconds of a slow reading
+        given = sum(piece["prefix_frames"] for piece in speech.recipe["pieces"])  # said by a clip before it
+        letters = count_phonemes(speech.recipe["phonemes"])
+        pace = self.engine.pipeline.codec.frame_rate / float(speech.recipe["line"]["speaking_rate"])
+        expected = 0.7 + (letters - given / pace) / 9.0  # seconds of a slow reading
         self.tally.lines += 1
         self.tally.run_on += speech.ended != "eos" or speech.seconds > _RUN_ON * expected
         self.tally.retried += sum(bool(piece["retried_seeds"]) for piece in speech.recipe["pieces"])

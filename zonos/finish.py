@@ -53,6 +53,7 @@ class TakeAudio:
         self._joined = 0  # pieces already handed over
         self._length = 0  # samples handed over
         self._reference: float | None = None
+        self._kept = prefix.shape[1] * codec.hop if prefix is not None and keep_prefix else 0  # samples
         self._fade = round(FADE_SECONDS * self.rate)
         self._lead = round(LEAD_SECONDS * self.rate)
         self._growing: dict[int, _Growing] = {}  # pieces that are heard before they are whole
@@ -68,7 +69,7 @@ class TakeAudio:
 
     def is_silent(self, index: int) -> bool:
         """Whether a piece that is whole holds nothing to hear."""
-        return _is_silent(self._whole[index])
+        return _is_silent(self._whole[index][self._kept if index == 0 else 0 :])
 
     def is_next(self, index: int, frames: int) -> bool:
         """Whether a piece with so many frames has something for :meth:`hear`: all before it was handed
@@ -96,7 +97,7 @@ class TakeAudio:
         # A later piece that begins silent may have to be made again.
         if index > 0 and (final.size < self._lead or _is_silent(final[: self._lead])):
             return nothing
-        start = nothing if growing.given else self._silence(self.pieces[index].gap_before)
+        start = nothing if growing.given else self._lead_in(index)
         samples = np.concatenate([start, final[growing.given :] * self._gain(index, final)])
         if final.size <= growing.given or self._is_cut(samples):
             return nothing
@@ -124,7 +125,22 @@ class TakeAudio:
         after = self._silence(piece.gap_after)
         if self.was_heard(index):
             return [louder[self._growing[index].given :], after]
-        return [self._silence(piece.gap_before), louder, after]
+        return [self._lead_in(index), louder, after]
+
+    def _lead_in(self, index: int) -> np.ndarray:
+        """The pause before a piece; behind a kept prefix it is in the piece's samples (:meth:`opened`)."""
+        return self._silence(0.0 if index == 0 and self._kept else self.pieces[index].gap_before)
+
+    def opened(self, samples: np.ndarray) -> np.ndarray:
+        """The first piece's samples, clip included, as they are heard: without the clip, or with the
+        line's first pause behind it."""
+        if self.prefix is None:
+            return samples
+        end = self.prefix.shape[1] * self.codec.hop
+        if not self.keep_prefix:
+            return samples[end:]
+        pause = self._silence(self.pieces[0].gap_before)
+        return np.concatenate([samples[:end], pause, samples[end:]]) if samples.size > end else samples
 
     def _gain(self, index: int, samples: np.ndarray) -> np.float32:
         """Factor that brings a later piece to the first one's loudness, by its lead."""
@@ -146,8 +162,7 @@ class TakeAudio:
 
     def _decode(self, index: int, codes: Tensor, seed: int) -> np.ndarray:
         if index == 0 and self.prefix is not None:
-            samples = self.codec.decode(torch.cat([self.prefix.cpu(), codes], dim=1), seed).numpy()
-            return samples if self.keep_prefix else samples[self.prefix.shape[1] * self.codec.hop :]
+            return self.opened(self.codec.decode(torch.cat([self.prefix.cpu(), codes], dim=1), seed).numpy())
         return self.codec.decode(codes, seed).numpy()
 
     def _silence(self, seconds: float) -> np.ndarray:
@@ -174,10 +189,9 @@ class _Growing:
         self.given = 0  # samples handed over
         self._frames = 0  # frames pushed
         self._samples: list[np.ndarray] = []
-        self._skip = 0
+        self._opened = take.opened if index == 0 else lambda samples: samples
         if index == 0 and take.prefix is not None:
             self._collect(self.stream.push(take.prefix.cpu()).numpy())
-            self._skip = 0 if take.keep_prefix else take.prefix.shape[1] * take.codec.hop
 
     def grow(self, codes: np.ndarray) -> np.ndarray:
         """Push what is new of ``codes``; all samples so far that no fade can change any more."""
@@ -202,8 +216,7 @@ class _Growing:
             self._samples.append(samples)
 
     def _known(self) -> np.ndarray:
-        samples = np.concatenate(self._samples) if self._samples else np.zeros(0, np.float32)
-        return samples[self._skip :]
+        return self._opened(np.concatenate(self._samples) if self._samples else np.zeros(0, np.float32))
 
 
 def _is_silent(samples: np.ndarray) -> bool:

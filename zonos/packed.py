@@ -43,18 +43,20 @@ class PackedLinear(nn.Module):
 def pack(model: Zonos) -> Zonos:
     """Pack the heads, and the linear layers of attention and MLPs, of a model on the CPU.
 
-    One at a time, so that no two copies of the backbone pile up; the heads, a small part, stay as
-    parameters too, and are packed anew when this is called again. Where this build of torch has no
-    such product, nothing is packed.
+    One at a time, so that no two copies of the backbone pile up; the heads stay as parameters too, and
+    are packed anew when this is called again. Where this build of torch has no such product, nothing
+    is packed.
     """
     if model.device.type != "cpu" or not works(model.dtype):
         return model
-    for module in list(model.backbone.modules()):
+    # Mamba2 takes its weights by hand. No layer that is replaced may be in this list, or it would stay.
+    owners = [m for m in model.backbone.modules() if not isinstance(m, nn.Linear | Mamba2)]
+    for module in owners:
         for name in ("in_proj", "out_proj", "fc1", "fc2"):
             child = module._modules.get(name)
-            # Mamba2 takes its weights by hand.
-            if isinstance(child, nn.Linear) and not isinstance(module, Mamba2):
+            if isinstance(child, nn.Linear):
                 setattr(module, name, PackedLinear(child.weight, child.bias))
+            del child
     model.packed_heads = PackedLinear(model.fused_heads)
     return model
 
@@ -64,7 +66,8 @@ def works(dtype: torch.dtype) -> bool:
     """Try it: the operators are torch's own, but not promised to stay."""
     if dtype not in (torch.float32, torch.bfloat16):
         return False
-    weight, x = torch.ones(32, 64, dtype=dtype), torch.ones(3, 64, dtype=dtype)
+    weight = torch.linspace(-1, 1, 32 * 64).sin().view(32, 64).to(dtype)
+    x = torch.linspace(-2, 1, 3 * 64).cos().view(3, 64).to(dtype)
     try:
         packed = PackedLinear(weight)(x)
     except (AttributeError, RuntimeError, NotImplementedError) as error:

@@ -14,6 +14,7 @@ from zonos.config import BackboneConfig, ZonosConfig
 from zonos.mamba2 import STATE_DTYPE, state_bytes_per_row
 from zonos.model import N_EMBEDDINGS, build, exact_names
 from zonos.pace import STEP_GROWTH
+from zonos.packed import works
 from zonos.request import Request
 from zonos.shapes import PACKED_TOKENS
 
@@ -122,14 +123,16 @@ def pool_bytes(config: BackboneConfig, slots: int, blocks: int, item_bytes: int)
 
 
 @lru_cache(maxsize=8)  # it builds the whole network, without memory for it
-def weight_bytes(config: ZonosConfig, item_bytes: int) -> int:
-    """All parameters of the model, those that stay in fp32 counted as such."""
+def weight_bytes(config: ZonosConfig, dtype: torch.dtype, device: str) -> int:
+    """All parameters of the model, those that stay in fp32 counted as such, and the heads' packed copy."""
     model = build(config)
     exact = exact_names(model)
-    return sum(
-        tensor.numel() * (STATE_DTYPE.itemsize if name in exact else item_bytes)
+    held = sum(
+        tensor.numel() * (STATE_DTYPE.itemsize if name in exact else dtype.itemsize)
         for name, tensor in model.state_dict().items()
     )
+    heads = config.n_codebooks * N_EMBEDDINGS * config.backbone.d_model
+    return held + (heads * dtype.itemsize if device == "cpu" and works(dtype) else 0)
 
 
 def workspace_bytes(config: ZonosConfig, rows: int, blocks: int, tokens: int, item_bytes: int) -> int:
@@ -169,7 +172,8 @@ def row_costs(config: ZonosConfig, requests: Iterable[Request]) -> list[RowCost]
         lanes = 1 if request.sampling.cfg_scale == 1 else 2
         for piece in request.pieces:
             steps = piece.expected_frames + config.n_codebooks
-            costs += [RowCost(len(piece.ids) + conditioners, steps, lanes)] * request.line.takes
+            before = len(piece.ids) + conditioners + piece.prefix_frames
+            costs += [RowCost(before, steps, lanes)] * request.line.takes
     return costs
 
 
@@ -198,7 +202,7 @@ def plan_run(
     alone = 1 / (frames_per_second or _guess(config, device))
     seconds = sum(steps * alone * rows_**STEP_GROWTH for steps, rows_ in ahead.spans)
     return MemoryPlan(
-        weight_bytes=weight_bytes(config, item),
+        weight_bytes=weight_bytes(config, dtype, device),
         workspace_bytes=workspace_bytes(
             config, max(1, rows), ahead.blocks, prefill_tokens(costs, slots, device), item
         ),

@@ -10,6 +10,7 @@ from typing import Any
 
 from zonos.config import ZonosConfig
 from zonos.defaults import Defaults
+from zonos.errors import LineError
 from zonos.line import AUTO, HYBRID_ONLY, MAX_SEED, Conditioning, Emotion, Line
 from zonos.sampler_settings import SamplerSettings
 from zonos.text import Piece, Spoken, count_phonemes, prepare
@@ -19,6 +20,8 @@ from zonos.text.languages import named, resolve_language
 # Speech without a wanted rate: what the published model was asked for by default.
 PLAIN_RATE = 15.0  # phonemes a second
 LEAD_SECONDS = 0.3  # silence around the words
+MAX_PREFIX_SECONDS = 20.0
+_FASTEST = 40.0  # phonemes a second
 GUARD_FACTOR, GUARD_SECONDS = 3.0, 2.5  # a row longer than this times its estimate has lost its way
 
 
@@ -44,6 +47,7 @@ class PieceRequest:
     expected_frames: int
     limit: int  # most frames
     limit_is_asked: bool  # the producer's own limit, not the guard against a row that lost its way
+    prefix_frames: int = 0  # of the prefix clip before it, as its words tell
 
 
 @dataclass(frozen=True)
@@ -68,9 +72,10 @@ class Request:
         return sum(piece.expected_frames for piece in self.pieces)
 
     def expected_seconds(self, frame_rate: float) -> float:
-        """Speech and silences."""
+        """Speech, silences, and the prefix clip where it is kept."""
         gaps = sum(piece.gap_before + piece.gap_after for piece in self.pieces)
-        return self.expected_frames / frame_rate + gaps
+        kept = self.pieces[0].prefix_frames if self.line.keep_prefix else 0
+        return (self.expected_frames + kept) / frame_rate + gaps
 
 
 def make_request(
@@ -90,7 +95,7 @@ def make_request(
         dictionary: spellings to apply first.
 
     Raises:
-        LineError: nothing to speak, unknown language and the like.
+        LineError: nothing to speak, unknown language, ``long_prefix_text`` and the like.
     """
     code = resolve_language(line.language, defaults.languages)
     filled = defaults.fill(line)
@@ -104,6 +109,12 @@ def make_request(
         dictionary=dictionary,
         opening=(line.prefix_text or "") if line.prefix_audio else "",
     )
+    if spoken.pieces[0].opening > MAX_PREFIX_SECONDS * _FASTEST:
+        reason = (
+            f"prefix_text is longer than anybody can say in the {MAX_PREFIX_SECONDS:.0f} s that a prefix clip may last; "
+            "give only what is said in the clip."
+        )
+        raise LineError("long_prefix_text", reason)
     pieces = tuple(_piece(piece, rate, frame_rate, defaults, line.max_seconds) for piece in spoken.pieces)
     return Request(
         line=filled,
@@ -152,6 +163,7 @@ def _piece(
         expected_frames=min(most, max(1, round((count / rate + LEAD_SECONDS) * frame_rate))),
         limit=most,
         limit_is_asked=asked,
+        prefix_frames=round(piece.opening / rate * frame_rate),
     )
 
 

@@ -16,14 +16,12 @@ from zonos.events import Accepted, Done, Failed, Speech
 from zonos.finish import TakeAudio
 from zonos.line import Line
 from zonos.pipeline import Pipeline
-from zonos.request import Request, derive_seed, make_request, take_seed
+from zonos.request import MAX_PREFIX_SECONDS, Request, derive_seed, make_request, take_seed
 from zonos.rows import RowPlan
 from zonos.run import Run
 from zonos.scheduler import DRY_SECONDS
 from zonos.text.dictionary import Dictionary
 from zonos.voices import VoiceSource
-
-MAX_PREFIX_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -290,6 +288,7 @@ class Take:
             "pieces": [
                 {
                     "phonemes": piece.request.phonemes,
+                    "prefix_frames": piece.request.prefix_frames,
                     "seed": piece.seed,
                     "frames": int(self.codes[piece.index].shape[1]),
                     "retried_seeds": piece.seeds,

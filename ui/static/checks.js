@@ -3,7 +3,17 @@
 
 const AFTER_MS = 900;
 const AT_ONCE = 25;
-const LOOKED_AT = ["text", "language", "speaking_rate", "voice", "max_seconds", "prefix_text", "emotion"];
+const LOOKED_AT = [
+  "text",
+  "language",
+  "speaking_rate",
+  "voice",
+  "max_seconds",
+  "prefix_audio",
+  "prefix_text",
+  "keep_prefix",
+  "emotion",
+];
 
 export class Checks extends EventTarget {
   constructor(project) {

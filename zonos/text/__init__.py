@@ -35,9 +35,6 @@ __all__ = [
 ]
 
 
-_SHORTEST = 20  # phonemes that a piece may have however long its opening is
-
-
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One stretch of speech that the model says in one go."""
@@ -103,11 +100,11 @@ def prepare(
     segments, warnings = markup.parse(text)
     segments = _with_dictionary(segments, dictionary, code, warnings)
     runs = _runs(segments, code, warnings)
-    before = _opening_words(opening, code, dictionary, warnings)
+    before, opening_segments = _opening(opening, code, dictionary, warnings)
     pieces = _pieces(runs, max(1, max_piece_phonemes), code, before)
     if not pieces:
         raise LineError("no_phonemes", _nothing_to_say(text, segments))
-    warnings += _language_warnings(text, segments, language, code)
+    warnings += _language_warnings(text, opening_segments + segments, language, code)
     return Spoken(
         language=code,
         language_id=language_id(code),
@@ -205,12 +202,14 @@ def _close(word: Atom, after: Break) -> Atom:
     return replace(word, text=stopped, after=max(word.after, after))
 
 
-def _opening_words(text: str, code: str, dictionary: Dictionary | None, warnings: list[str]) -> list[Atom]:
-    """Words only: the clip itself has the pauses."""
-    segments, found = markup.parse(text)
-    warnings += found
-    segments = _with_dictionary(segments, dictionary, code, warnings)
-    return [word for run in _runs(segments, code, warnings) for word in run.words]
+def _opening(
+    text: str, code: str, dictionary: Dictionary | None, warnings: list[str]
+) -> tuple[list[Atom], list[Segment]]:
+    """Its words, and what they were made of; the clip itself has the pauses."""
+    parsed, _ = markup.parse(text)
+    segments = _with_dictionary(parsed, dictionary, code, warnings)
+    words = [word for run in _runs(segments, code, warnings) for word in run.words]
+    return (words, segments) if any(word.count for word in words) else ([], [])
 
 
 def _pieces(runs: list[_Run], limit: int, code: str, opening: list[Atom]) -> list[Piece]:
@@ -219,8 +218,7 @@ def _pieces(runs: list[_Run], limit: int, code: str, opening: list[Atom]) -> lis
     for run in runs:
         packed = _packed(run.words, limit, code)
         if opening and packed and not pieces:
-            first = max(min(limit, _SHORTEST), 2 * limit - sum(word.count for word in opening))
-            packed = _packed(packed[0], min(limit, first), code) + packed[1:]
+            packed = _shorten_first(packed, limit, sum(word.count for word in opening), code)
         made: list[Piece] = []
         for words in packed:
             if (piece := _piece(words, code, [] if pieces or made else opening)) is not None:
@@ -234,6 +232,16 @@ def _pieces(runs: list[_Run], limit: int, code: str, opening: list[Atom]) -> lis
         else:
             lead += run.gap
     return pieces
+
+
+def _shorten_first(packed: list[list[Atom]], limit: int, opening: int, code: str) -> list[list[Atom]]:
+    """Opening and first piece make two pieces' room at most, but half a piece is left to say in any case."""
+    room = max(-(-limit // 2), 2 * limit - opening)
+    if sum(word.count for word in packed[0]) <= room:
+        return packed
+    first, *tail = _packed(packed[0], room, code)
+    rest = [word for words in (*tail, *packed[1:]) for word in words]
+    return [first, *_packed(rest, limit, code)]
 
 
 def _packed(words: list[Atom], limit: int, code: str) -> list[list[Atom]]:
