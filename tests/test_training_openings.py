@@ -50,6 +50,18 @@ def test_only_utterances_of_one_voice_are_joined() -> None:
         assert torch.equal(row.codes, torch.cat([first.codes, second.codes], dim=1))
 
 
+def test_an_opening_may_be_of_several_utterances() -> None:
+    voice = [item(word, frames, [1]) for word, frames in (("wˈʌn", 20), ("tˈuː", 30), ("fˈoːɹ", 7))]
+    openings = Openings(voice, FRAME_RATE)
+    rows = [row for seed in range(30) for row in openings.draw(np.random.default_rng(seed), share=1.0)]
+    assert {row.opening for row in rows} == {20, 30, 7, 50, 27, 37}
+    for row in rows:
+        own = {20: 20, 30: 30, 7: 7}[row.codes.shape[1] - row.opening]
+        assert own != row.opening
+        told = len(row.tokens) > max(len(one.tokens) for one in voice)
+        assert told == (float(row.times[0]) < 0.01)
+
+
 def test_what_is_too_long_is_left_out() -> None:
     long = item("a", LONGEST - 30, [1])
     assert Openings([long, FIRST], FRAME_RATE).draw(np.random.default_rng(0), share=1.0) == []

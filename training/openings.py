@@ -12,7 +12,8 @@ from training.dataset import Item
 from zonos.text.tokens import tokenise
 
 LONGEST = 900  # positions of a joined row
-_SHARE = 0.06  # of the utterances, in each pass over them
+_SHARE = 0.05  # of the utterances, in each pass over them
+_MOST = 3  # utterances before it, as a clip of ten seconds has
 _WORDLESS = 0.3  # share of the openings whose words are not told
 
 
@@ -36,10 +37,15 @@ class Openings:
         """Joined rows for about ``share`` of the utterances; those that would be too long are left out."""
         found = []
         for index in rng.choice(len(self._items), size=round(share * len(self._items)), replace=False):
-            company = self._company[self._keys[index]]
-            opening = self._items[company[int(rng.integers(len(company)))]]
+            company = [i for i in self._company[self._keys[index]] if i != index]
+            count = min(len(company), int(rng.integers(1, _MOST + 1)))
+            if not count:
+                continue
+            opening, *more = (self._items[i] for i in rng.choice(company, size=count, replace=False))
+            for item in more:
+                opening = self.join(opening, item, told=True)
             row = self.join(opening, self._items[index], told=rng.random() >= _WORDLESS)
-            if opening is not self._items[index] and row.length <= LONGEST:
+            if row.length <= LONGEST:
                 found.append(row)
         return found
 
@@ -63,5 +69,5 @@ class Openings:
             tokens=tokens,
             times=times,
             codes=torch.cat([opening.codes, item.codes], dim=1),
-            opening=opening.opening + opening.codes.shape[1],
+            opening=opening.codes.shape[1],
         )
