@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import torch
@@ -53,6 +54,19 @@ def pick_dtype(name: str | None, device: torch.device, config: ZonosConfig) -> t
     if device.type == "cpu" and config.backbone.d_model >= _SMALL_MODEL and cpu_has_bf16():
         return torch.bfloat16
     return torch.float32
+
+
+def share_cores(device: torch.device, config: ZonosConfig) -> None:
+    """Let each thread compute by itself where a small model runs on the processor beside its codec.
+
+    Two threads of one process that both spread their products over all cores lose more than they win:
+    as soon as there are more of OpenMP's threads than cores, each product waits for its helpers to be
+    woken, which for small products takes longer than the product. The setting is torch's own and holds
+    for the process; who sets OMP_NUM_THREADS has chosen, and is left alone.
+    """
+    small = config.backbone.d_model < _SMALL_MODEL
+    if device.type == "cpu" and small and "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(1)
 
 
 def cpu_has_bf16() -> bool:

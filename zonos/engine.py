@@ -18,6 +18,7 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from zonos.deadlines import DeadlineExecutor, submit_by
+from zonos.devices import share_cores
 from zonos.errors import LineError
 from zonos.events import Failed
 from zonos.line import Line
@@ -255,4 +256,6 @@ def load(
 ) -> Engine:
     """Load a checkpoint and start an engine on it; see ``load_pipeline`` and :class:`Engine`."""
     pipeline = load_pipeline(model, device=device, dtype=dtype, progress=progress)
+    if not inline:
+        share_cores(pipeline.model.device, pipeline.config)
     return Engine(pipeline, slots=slots, voices=voices, inline=inline, speeds=Speeds(), **options)
