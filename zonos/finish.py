@@ -53,7 +53,7 @@ class TakeAudio:
         self._joined = 0  # pieces already handed over
         self._length = 0  # samples handed over
         self._reference: float | None = None
-        self._kept = prefix.shape[1] * codec.hop if prefix is not None and keep_prefix else 0  # samples
+        self._clip = 0 if prefix is None else prefix.shape[1] * codec.hop  # samples
         self._fade = round(FADE_SECONDS * self.rate)
         self._lead = round(LEAD_SECONDS * self.rate)
         self._growing: dict[int, _Growing] = {}  # pieces that are heard before they are whole
@@ -69,7 +69,7 @@ class TakeAudio:
 
     def is_silent(self, index: int) -> bool:
         """Whether a piece that is whole holds nothing to hear."""
-        return _is_silent(self._whole[index][self._kept if index == 0 else 0 :])
+        return _is_silent(self._whole[index][self._clip if self._keeps_clip(index) else 0 :])
 
     def is_next(self, index: int, frames: int) -> bool:
         """Whether a piece with so many frames has something for :meth:`hear`: all before it was handed
@@ -129,18 +129,19 @@ class TakeAudio:
 
     def _lead_in(self, index: int) -> np.ndarray:
         """The pause before a piece; behind a kept prefix it is in the piece's samples (:meth:`opened`)."""
-        return self._silence(0.0 if index == 0 and self._kept else self.pieces[index].gap_before)
+        return self._silence(0.0 if self._keeps_clip(index) else self.pieces[index].gap_before)
+
+    def _keeps_clip(self, index: int) -> bool:
+        return index == 0 and self.keep_prefix and self._clip > 0
 
     def opened(self, samples: np.ndarray) -> np.ndarray:
         """The first piece's samples, clip included, as they are heard: without the clip, or with the
         line's first pause behind it."""
-        if self.prefix is None:
-            return samples
-        end = self.prefix.shape[1] * self.codec.hop
-        if not self.keep_prefix:
-            return samples[end:]
+        clip, said = samples[: self._clip], samples[self._clip :]
+        if not self._keeps_clip(0):
+            return said
         pause = self._silence(self.pieces[0].gap_before)
-        return np.concatenate([samples[:end], pause, samples[end:]]) if samples.size > end else samples
+        return np.concatenate([clip, pause, said]) if said.size else clip
 
     def _gain(self, index: int, samples: np.ndarray) -> np.float32:
         """Factor that brings a later piece to the first one's loudness, by its lead."""
