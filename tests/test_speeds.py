@@ -59,8 +59,10 @@ def test_a_place_that_cannot_be_written_costs_nothing_but_the_estimate(tmp_path:
 
 
 def test_a_run_leaves_its_speed_behind_and_the_next_preview_goes_by_it(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    # Its own cache: another test of this process may have left the speed of the same model.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     guessed = _ahead()
     assert not guessed.measured
     kept = Speeds()
@@ -78,7 +80,20 @@ def test_a_run_leaves_its_speed_behind_and_the_next_preview_goes_by_it(
     assert guessed.plan.seconds is not None
     ratio = guessed.plan.seconds / known.plan.seconds
     assert ratio == pytest.approx(speed / 60.0, rel=0.01)
-    kept.path.unlink()
+
+
+def test_a_preview_before_the_model_is_loaded_finds_what_the_run_left(
+    speeds: Speeds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)  # as a small model does when it is loaded
+        speeds.keep("mini", CPU, FP32, 80.0)
+        torch.set_num_threads(2)
+        assert speeds.get("mini", CPU, FP32) == 80.0
+    finally:
+        torch.set_num_threads(before)
 
 
 def _ahead() -> Ahead:

@@ -69,6 +69,17 @@ def share_cores(device: torch.device, config: ZonosConfig) -> None:
         torch.set_num_threads(1)
 
 
+def cores_allowed() -> int:
+    """The cores that this process may compute on: what the machine has, or what OMP_NUM_THREADS says.
+
+    Unlike torch's number of threads it is the same before a model is loaded and after (`share_cores`).
+    """
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    if said.isdecimal() and int(said):
+        return int(said)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def cpu_has_bf16() -> bool:
     """Whether the processor multiplies bf16 natively (AVX512-BF16 or AMX)."""
     info = Path("/proc/cpuinfo")

@@ -13,6 +13,8 @@ from pathlib import Path
 import platformdirs
 import torch
 
+from zonos.devices import cores_allowed
+
 log = logging.getLogger(__name__)
 
 _MOST = 100  # kept; the oldest go first
@@ -64,5 +66,5 @@ def _key(model: str, device: torch.device, dtype: torch.dtype) -> str:
     if device.type == "cuda":
         where = torch.cuda.get_device_name(device)
     else:
-        where = f"{device.type}, {torch.get_num_threads()} threads" if device.type == "cpu" else device.type
+        where = f"cpu, {cores_allowed()} cores" if device.type == "cpu" else device.type
     return f"{model} | {where} | {str(dtype).removeprefix('torch.')}"
