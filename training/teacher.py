@@ -12,6 +12,7 @@ from hibari import dsp
 from hibari.tts import ASSETS, Hibari
 
 from training.pronounce import to_teacher
+from training.source import Source, part_from_pitch
 from training.speakers import EQ_POINTS, Manner, Speaker
 
 SAMPLE_RATE = dsp.SR
@@ -20,6 +21,7 @@ _DURATIONS = b"/Clip_output_0"  # length of each phoneme, an inner value of the 
 _BINS = dsp.N_FFT // 2 + 1
 _VOICED_HZ = 40.0
 _LEVEL = 0.06  # root mean square of an utterance's loud frames before its manner's gain
+_REST = -9.0  # decibels: what the harmonics do not explain, where it is no more than breath
 _LN_PER_DB = np.log(10.0) / 20.0
 
 
@@ -73,7 +75,8 @@ class Teacher:
         speed = np.array([speaker.tempo * np.exp(manner.log_tempo)], np.float32)
         *parts, f0, durations = self._network.run(None, {"ids": ids, "speed": speed})
         pitch = _pitch(f0[0], speaker, manner, rng)
-        wav = dsp.synth(*_colour([p[0] for p in parts], f0[0], speaker, manner, rng), pitch, rng)
+        source = part_from_pitch([p[0] for p in parts], f0[0])
+        wav = dsp.synth(*_colour(source, speaker, manner, pitch, rng), pitch, rng)
         wav = _level(wav, manner.gain)
         first, last = _sounding(wav)
         # The graph counts phonemes in double frames.
@@ -154,10 +157,9 @@ def _gains(speaker: Speaker, manner: Manner) -> np.ndarray:
 
 
 def _colour(
-    parts: list[np.ndarray], f0: np.ndarray, speaker: Speaker, manner: Manner, rng: np.random.Generator
+    source: Source, speaker: Speaker, manner: Manner, pitch: np.ndarray, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """The five spectra [bins, frames] (harmonic, its phase, noise, free part, its phase) of another speaker."""
-    harmonic, theta, noise, free, phase = parts
     place = _warp(speaker)
     low = np.floor(place).astype(int).clip(0, _BINS - 2)
     part = (place - low)[:, None].astype(np.float32)
@@ -165,18 +167,29 @@ def _colour(
     def moved(spectrum: np.ndarray) -> np.ndarray:
         return spectrum[low] * (1 - part) + spectrum[low + 1] * part
 
+    nearest = np.rint(place).astype(int)
     gain = _gains(speaker, manner)[:, None].astype(np.float32)
     breath = np.float32(speaker.breath * _LN_PER_DB)
-    free = moved(free) + gain
-    phase = phase[np.rint(place).astype(int)]
-    if abs(speaker.semitones + manner.semitones) > 1.0:
-        # The free part holds the teacher's own harmonics; at another pitch it would sound as a second
-        # voice, so it becomes noise, weaker where there is a pitch.
-        phase = rng.uniform(-np.pi, np.pi, phase.shape).astype(np.float32)
-        free = free + np.where(f0 > _VOICED_HZ, breath - 5.0 * np.float32(_LN_PER_DB), 0.0)[None].astype(
-            np.float32
-        )
-    return [moved(harmonic) + gain, moved(theta), moved(noise) + gain + breath, free, phase]
+    # Away from the teacher's own pitch the rest has no phase to keep: it is the breath of a voiced frame.
+    changed = source.near_voice & (np.abs(pitch / np.maximum(source.pitch, 1.0) - 1.0) > 0.005)
+    phase = source.rest_phase[nearest]
+    phase[:, changed] = rng.uniform(-np.pi, np.pi, (_BINS, int(changed.sum()))).astype(np.float32)
+    quiet = np.where(source.near_voice, breath, 0.0) + np.where(changed, _REST, 0.0) * _LN_PER_DB
+    rest = moved(source.rest) + gain + quiet[None].astype(np.float32)
+    # Harmonics farther apart are fewer: each must be stronger for the same power in a band.
+    density = 0.5 * np.log(pitch.clip(_VOICED_HZ) / source.pitch.clip(_VOICED_HZ))
+    return [
+        moved(source.harmonic) + gain + _smoothed(density)[None].astype(np.float32),
+        source.harmonic_phase[nearest],
+        moved(source.noise) + gain + breath,
+        rest,
+        phase,
+    ]
+
+
+def _smoothed(curve: np.ndarray, width: int = 5) -> np.ndarray:
+    """A running mean over frames."""
+    return np.convolve(np.pad(curve, width // 2, mode="edge"), np.full(width, 1 / width), mode="valid")
 
 
 def _level(wav: np.ndarray, gain: float) -> np.ndarray:
