@@ -13,6 +13,7 @@ NAMES = {
     "attention": "the paged product against padded, bucketed and compiled attention",
     "sampling": "seeded against unseeded noise, each sampler setting, and the host's work per step",
     "packed": "weights on the CPU, laid out once or at every call",
+    "threads": "one thread each for loop and codec against all cores for both, and bf16",
     "codec": "chunked against whole decode: difference and cost",
     "startup": "import, help, load and first page",
     "hybrid": "the hybrid against a transformer of like size",

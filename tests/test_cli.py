@@ -238,7 +238,7 @@ def test_everything_that_is_wrong_with_a_script_is_told_in_one_round(
     for words in (
         "column emotion: Unknown emotion 'hapy'; use auto,",
         "column Voice: There is no voice 'Nobody'; use",
-        "column Language: The language 'klingon' is not one this model speaks. ",
+        "column Language: The language 'klingon' is not one this model speaks. It speaks en-us (English",
         "column prefix_audio: There is no voice 'gone.wav'; use",
     ):
         assert words in told[0]

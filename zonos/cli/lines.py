@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from zonos.cli.options import STANDARD_INPUT, Options
-from zonos.errors import LineError, ScriptError
+from zonos.errors import CheckpointError, LineError, ScriptError
 from zonos.line import Line
 from zonos.script import Script, read_script
 from zonos.script.rows import Notes, Problem, Row, build_row
@@ -77,10 +77,11 @@ class _Names:
 
     Args:
         voices: of the command line.
+        model: whose languages are named where a language is unknown.
     """
 
-    def __init__(self, voices: VoiceSource) -> None:
-        self._voices = voices
+    def __init__(self, voices: VoiceSource, model: str) -> None:
+        self._voices, self._model = voices, model
         self._why = cache(self._look_up)
 
     def problems(self, row: Row, script: str = "") -> list[Problem]:
@@ -104,12 +105,21 @@ class _Names:
             if setting == "language":
                 from zonos.text.languages import resolve_language  # takes a while to import
 
-                resolve_language(value)
+                resolve_language(value, self._speaks())
             else:
                 self._voices.clips(value)
         except LineError as error:
             return error.reason
         return None
+
+    def _speaks(self) -> Collection[str]:
+        """What the model has learnt; nothing where it is not on this machine yet."""
+        from zonos.hub import generation_defaults, resolve
+
+        try:
+            return generation_defaults(resolve(self._model, download=False)).languages
+        except CheckpointError:
+            return ()  # told when the model is loaded
 
 
 def check_cells(cells: Mapping[str, str], names: _Names) -> Mapping[str, Any]:
@@ -131,7 +141,7 @@ def gather(options: Options) -> Gathered:
     Raises:
         ScriptError: an option for every line is wrong.
     """
-    names = _Names(VoiceFolder(options.voice_folders, allow_paths=True))
+    names = _Names(VoiceFolder(options.voice_folders, allow_paths=True), options.model)
     values = check_cells(options.cells, names)
     gathered, keys = Gathered(), set[str]()
     if options.texts:
