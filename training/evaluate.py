@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from training import trial
-from training.listen import SpeakerEar, Whisper
+from training.listen import Pocketsphinx, SpeakerEar, Whisper
+from training.speakers import NAMED
 from training.texts import SENTENCES, WORDS, read_lines
 
 _TABLE_STARTS, _TABLE_ENDS = "<!-- table -->", "<!-- end of table -->"
@@ -53,7 +54,14 @@ def run(model: str, voices: Path, quick: int, as_json: bool, card: bool = False)
             unseen = trial.unseen_clips(Path(folder), CLIP_TEXTS)
             found["unseen"] = trial.nearest(stage, ear, unseen, sentences[4:7])
         _say(f"unseen {found['unseen']}")
-        found["codec"] = trial.resynthesis(stage, whisper, sentences)
+        ears: dict[str, trial.Ear] = {"whisper": whisper, "pocketsphinx": Pocketsphinx()}
+        found["codec"] = trial.resynthesis(stage, ears, sentences)
+        found["codec_voices"] = {
+            speaker.name: trial.resynthesis(stage, {"whisper": whisper}, sentences[:25], speaker)[
+                "codec, whisper"
+            ]
+            for speaker in NAMED
+        }
         _say(f"codec {found['codec']}")
         for name in clips:
             if name != default:
@@ -131,6 +139,10 @@ def table(found: dict[str, Any]) -> str:
         (f"WER, default voice ({default}), {found['sentences']} sentences", f"{wer[default]:.3f}"),
         ("WER, every shipped voice", ", ".join(f"{n} {w:.3f}" for n, w in wer.items())),
         ("recordings and codec resynthesis", ", ".join(f"{n} {w:.3f}" for n, w in found["codec"].items())),
+        (
+            "codec resynthesis of 25 sentences by voice, whisper",
+            ", ".join(f"{n} {w:.3f}" for n, w in found["codec_voices"].items()),
+        ),
         ("own voice nearest among the shipped (cosine margin)", _margins(found["own_voice"])),
         ("unseen voices: own clip nearest of ten", _margins(found["unseen"])),
         (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 import zonos
-from training.listen import Pocketsphinx, SpeakerEar, Whisper, comparable, error_rate
+from training.listen import SpeakerEar, Whisper, comparable, error_rate
 from training.phonemes import phonemes_of
 from training.speakers import NAMED, Manner, Speaker, draw_speaker
 from training.teacher import SAMPLE_RATE, Teacher
@@ -24,6 +24,7 @@ _SILENT = 0.003  # root mean square of a line that says nothing
 _RUN_ON = 2.0  # times the longest expected length
 UNSEEN_SEED = 424_242  # the data draws its voices from other generators
 Recording = tuple[np.ndarray, int]
+Ear = Callable[[np.ndarray, int], str]
 
 
 @dataclass
@@ -120,16 +121,18 @@ def continued(
     return rates[0], rates[1]
 
 
-def resynthesis(stage: Stage, whisper: Whisper, texts: Sequence[str]) -> dict[str, float]:
-    """Word error rates of the teacher's own recordings, and of those sent through the codec."""
-    sphinx, teacher, codec = Pocketsphinx(), Teacher(), stage.engine.pipeline.codec
+def resynthesis(
+    stage: Stage, ears: dict[str, Ear], texts: Sequence[str], speaker: Speaker = NAMED[0]
+) -> dict[str, float]:
+    """Word error rates of the teacher's own recordings of a voice, and of those sent through the codec."""
+    teacher, codec = Teacher(), stage.engine.pipeline.codec
     rng = np.random.default_rng(0)
-    real = [teacher.speak(p, NAMED[0], Manner(), Manner(), rng).wav for p in phonemes_of(texts)]
+    real = [teacher.speak(p, speaker, Manner(), Manner(), rng).wav for p in phonemes_of(texts)]
     coded = [codec.decode(codec.encode(torch.from_numpy(w)[None]), seed=1).numpy() for w in real]
     return {
         f"{name}, {ear_name}": error_rate(texts, [ear(wav, SAMPLE_RATE) for wav in wavs])
         for name, wavs in (("recording", real), ("codec", coded))
-        for ear_name, ear in (("whisper", whisper), ("pocketsphinx", sphinx))
+        for ear_name, ear in ears.items()
     }
 
 

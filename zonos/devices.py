@@ -12,7 +12,7 @@ from zonos.errors import CheckpointError
 
 DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
 _SHORT = {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32", "float": "float32"}
-# Below this width a CPU is as fast in fp32 as in bf16 (measured on the embedded checkpoint), and
+# Below this width a CPU is as fast in fp32 as in bf16 (`python -m benchmarks threads`), and
 # fp32 makes a line's result independent of its neighbours.
 _SMALL_MODEL = 1024
 
