@@ -182,6 +182,7 @@ def test_a_bad_line_fails_alone_and_says_why(visit: Callable[..., Any]) -> None:
     expect(status(page, 3)).to_have_text("no text")
     expect(status(page, 2)).to_have_text("failed")
     assert row(page, 2).locator(".st-why").inner_text().endswith(".")
+    expect(page.locator(".st-live")).to_have_text("The run is over, 2 lines failed.")
 
 
 def test_two_people_at_once_get_their_own_voices(visit: Callable[..., Any]) -> None:

@@ -84,7 +84,7 @@ function wire(project, table, runBar, player, notices) {
     const { on, fault } = project.run;
     if (fault !== detail.before.fault) table.show(); // its rows leave to the run bar what is said there
     if (fault && fault !== detail.before.fault) notices.say(fault);
-    else if (detail.before.on && !on) notices.say("The run is over.");
+    else if (detail.before.on && !on) notices.say(overWords(project));
   });
   project.addEventListener("saving", () => runBar.showSaved(project));
   project.addEventListener("trouble", () => runBar.showSaved(project));
@@ -104,6 +104,11 @@ function wire(project, table, runBar, player, notices) {
   player.addEventListener("change", () => table.showPlaying());
   player.addEventListener("next", ({ detail }) => table.acts.playNext(detail));
   player.addEventListener("trouble", ({ detail }) => notices.show(detail, { kind: "trouble" }));
+}
+
+function overWords(project) {
+  const failed = [...project.lines.values()].filter((line) => line.state === "failed").length;
+  return failed ? `The run is over, ${plural(failed, "line")} failed.` : "The run is over.";
 }
 
 // Asked for when every line has been looked at; a run that goes on says more than a plan.
