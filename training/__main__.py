@@ -46,8 +46,9 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _voices(model: str) -> Path:
-    """A folder's own clips; the embedded checkpoint's are the studio's examples."""
-    return Path("examples/voices") if model == "mini" else Path(model) / "voices"
+    """A folder's own clips; the embedded checkpoint has none, the studio's examples are its voices."""
+    own = Path(model) / "voices"
+    return own if own.is_dir() else Path("examples/voices")
 
 
 if __name__ == "__main__":
