@@ -331,3 +331,12 @@ def test_a_folder_that_cannot_be_is_a_sentence(cli: CommandLine, hum: HummingEng
     assert found.status == 2
     assert "taken" in found.err
     assert "Traceback" not in found.err
+
+
+def test_a_preview_of_bad_rows_alone_says_what_is_wrong_with_them(cli: CommandLine) -> None:
+    """Case: --dry-run said only that there was nothing to speak."""
+    cli.write("bad.csv", "text,voice,seed\nOne.,Heart,abc\nTwo.,Hart,1\n")
+    found = cli("bad.csv", "--dry-run")
+    assert found.status == 2
+    assert "bad.csv row 2: column seed: It is 'abc'" in found.err
+    assert "bad.csv row 3: column voice: There is no voice 'Hart'" in found.err

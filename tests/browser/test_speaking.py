@@ -209,11 +209,15 @@ def test_a_dropped_clip_becomes_a_voice(visit: Callable[..., Any]) -> None:
     with page.expect_file_chooser() as chooser:
         row(page, 1).locator(".st-voice").select_option(label="Upload a clip …")
     chooser.value.set_files({"name": "Uncle.wav", "mimeType": "audio/wav", "buffer": clip.read_bytes()})
+    expect(page.locator(".st-notice[data-stay]")).to_contain_text("“Uncle.wav”: is this voice yours")
+    expect(row(page, 1).locator(".st-voice")).not_to_have_value("Uncle")
+    page.get_by_role("button", name="I may use this voice").click()
     expect(row(page, 1).locator(".st-voice")).to_have_value("Uncle")
     saved(page)
     with page.expect_file_chooser() as chooser:
         row(page, 1).locator(".st-voice").select_option(label="Upload a clip …")
     chooser.value.set_files({"name": "text.wav", "mimeType": "audio/wav", "buffer": b"not a sound at all"})
+    page.get_by_role("button", name="I may use this voice").click()
     expect(page.locator(".st-notice[data-kind=trouble]")).to_contain_text("text.wav")
     expect(row(page, 1).locator(".st-voice")).to_have_value("Uncle")
     generate(page)

@@ -48,6 +48,8 @@ def test_voices_of_the_openai_client(client: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError, match="use one of: Heart, June, Marcus, Otto") as refused:
         client.audio.speech.create(voice="alloy", **request)
     assert refused.value.code == "unknown_voice"
+    assert refused.value.param == "voice"
+    assert "--alias alloy=NAME" in refused.value.message
     assert [model.id for model in client.models.list()] == ["mini"]
     with pytest.raises(openai.NotFoundError, match="There is no model 'whisper'"):
         client.audio.speech.create(voice="Marcus", **{**request, "model": "whisper"})

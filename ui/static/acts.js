@@ -176,7 +176,13 @@ export class Acts {
     });
   }
 
-  async voiceFromFile(id, file) {
+  // Asked here as in the Voices tab: the answer is kept with the voice.
+  askVoiceFromFile(id, file) {
+    const yes = { words: "I may use this voice", act: () => this.#voiceFromFile(id, file) };
+    this.notices.show(`“${file.name}”: is this voice yours, or did its owner agree?`, { act: yes, stay: true });
+  }
+
+  async #voiceFromFile(id, file) {
     this.notices.show(`Reading ${file.name} …`);
     await this.told(async () => {
       const { name, said } = await this.project.api.voice(file, "", true);

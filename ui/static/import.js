@@ -2,6 +2,7 @@
 
 import { button, el, newId, plural, setText } from "./dom.js";
 
+const NAMED = 8; // numbers of rows in a notice
 const SHOWN = 200;
 
 export class Importer {
@@ -44,6 +45,7 @@ export class Importer {
 
   #show({ rows, warnings, columns }) {
     this.good = rows.filter((row) => row.fields);
+    this.lost = rows.filter((row) => row.problems.length && !row.fields).map((row) => row.number);
     this.words = this.#words(rows);
     this.#count();
     this.warnings.replaceChildren(...warnings.map((text) => el("li", { text, dir: "auto" })));
@@ -75,10 +77,12 @@ export class Importer {
 
   #words(rows) {
     const bad = rows.filter((row) => row.problems.length);
+    const lost = this.lost.length;
     const skipped = rows.filter((row) => row.skipped).length;
     const missing = [...new Set(rows.flatMap((row) => row.missing ?? []).map(({ name }) => name))];
     const words = [];
-    if (bad.length) words.push(`${plural(bad.length, "row")} with bad cells, marked below.`);
+    if (bad.length > lost) words.push(`${plural(bad.length - lost, "row")} with bad cells, marked below: what they say is not taken over.`);
+    if (lost) words.push(`${plural(lost, "row")} with bad cells left out, marked below.`);
     if (skipped) words.push(`${plural(skipped, "row")} without text left out.`);
     if (missing.length) words.push(`Not among your voices: ${missing.join(", ")}.`);
     return words;
@@ -91,7 +95,8 @@ export class Importer {
       return el("td", { class: wrong ? "st-bad-cell" : odd ? "st-odd-cell" : "", text: row.raw[name] ?? (name === "text" ? row.fields?.text : "") ?? "", dir: "auto" });
     });
     const missing = (row.missing ?? []).map(({ name }) => `There is no voice “${name}” here (yet).`);
-    const says = [...row.problems.map((problem) => problem.message), ...missing].join(" ") || row.skipped;
+    const fate = row.problems.length ? [row.fields ? "The cell is left as the model has it." : "The row is left out."] : [];
+    const says = [...row.problems.map((problem) => problem.message), ...fate, ...missing].join(" ") || row.skipped;
     return el("tr", {}, el("td", { text: row.number }), ...cells, el("td", { class: "st-says", text: says, dir: "auto" }));
   }
 
@@ -107,6 +112,12 @@ export class Importer {
         after = id;
       }
     });
-    this.notices.show(`${plural(lines.length, "line")} added.`);
+    this.notices.show(`${plural(lines.length, "line")} added.${leftOut(this.lost)}`);
   }
+}
+
+function leftOut(numbers) {
+  if (!numbers.length) return "";
+  const more = numbers.length > NAMED ? ` and ${numbers.length - NAMED} more` : "";
+  return ` Left out for bad cells: ${numbers.length === 1 ? "row" : "rows"} ${numbers.slice(0, NAMED).join(", ")}${more}.`;
 }

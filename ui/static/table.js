@@ -248,7 +248,7 @@ export class Table extends EventTarget {
     this.filter.addEventListener("change", () => this.showFilter());
     this.checks.addEventListener("change", ({ detail }) => this.showLooks(detail.ids));
     this.#watchWidth();
-    dropClips(list, (row, file) => this.acts.voiceFromFile(row.dataset.id, file));
+    dropClips(list, (row, file) => this.acts.askVoiceFromFile(row.dataset.id, file));
   }
 
   // Texts wrap anew where the table is another width: another window, another tab of the page before.
@@ -345,7 +345,7 @@ export class Table extends EventTarget {
 
   #pickVoice(id, select) {
     select.value = this.project.lines.get(id).voice ?? "";
-    pickClip((file) => this.acts.voiceFromFile(id, file));
+    pickClip((file) => this.acts.askVoiceFromFile(id, file));
   }
 
   #step(id, step) {

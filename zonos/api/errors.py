@@ -27,6 +27,13 @@ log = logging.getLogger("zonos.api")
 # What is nobody's mistake: the line may be tried again.
 _OURS = {"internal": 500, "engine_failed": 500, "out_of_memory": 503, "stopped": 503}
 # The model did not manage a line that is valid.
+# The field that a line's failure is about, where there is one.
+_FIELDS = {
+    "empty_text": "input",
+    "no_phonemes": "input",
+    "unknown_voice": "voice",
+    "unknown_language": "language",
+}
 _MODEL = {"run_on", "silent", "not_finite", "too_long"}
 _MOST_FAULTS = 20
 _MOST_PARAM = 100  # characters
@@ -91,7 +98,7 @@ class ApiError(HTTPException):
 def line_failed(code: str, reason: str) -> ApiError:
     """A line's failure as an answer to the request that asked for it."""
     status = _OURS.get(code) or (422 if code in _MODEL else 400)
-    return ApiError(status, code, reason)
+    return ApiError(status, code, reason, param=_FIELDS.get(code))
 
 
 def invalid(error: ValidationError) -> ApiError:

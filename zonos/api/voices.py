@@ -51,6 +51,10 @@ class VoiceList(BaseModel):
     voices: list[VoiceInfo]
 
 
+# What clients of OpenAI's speech endpoint send where nobody chose.
+_OPENAI = {"alloy", "ash", "ballad", "coral", "echo", "fable", "nova", "onyx", "sage", "shimmer", "verse"}
+
+
 @dataclass(frozen=True, slots=True)
 class Upload:
     """A clip as it arrived."""
@@ -174,6 +178,8 @@ class ClientVoices:
                 return self.voices.shared.clips(other)
             known = ", ".join(self.voices.names(self.owner)) or "none yet"
             sentence = f"There is no voice {name!r}; use one of: {known}."
+            if name.lower() in _OPENAI:
+                sentence += f" `python -m zonos serve --alias {name}=NAME` takes it for one of them."
             raise LineError("unknown_voice", sentence) from None
 
 

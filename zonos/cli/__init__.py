@@ -88,6 +88,8 @@ def _run(options: Options, console: Console) -> int:
     gathered = gather(options)
     _report(gathered, console)
     if not gathered.jobs:
+        for row in gathered.bad_rows:
+            console.bad_row(row)
         console.note("There is nothing to speak.")
         return NOTHING
     if options.dry_run:
