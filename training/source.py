@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from hibari import dsp
 
-_BINS = dsp.N_FFT // 2 + 1
-_HERTZ = (np.arange(_BINS) * dsp.SR / dsp.N_FFT).astype(np.float32)
-_VOICED_HZ = 40.0
+BINS = dsp.N_FFT // 2 + 1
+_HERTZ = (np.arange(BINS) * dsp.SR / dsp.N_FFT).astype(np.float32)
+VOICED_HZ = 40.0
 _HIGHEST = 11_000.0  # the excitation has no harmonics above
 _LOUDEST = 7.0  # natural log; the teacher's vocoder clips its gains there
 _UNHEARD = -12.0  # natural log of a gain that nobody hears
@@ -96,7 +96,7 @@ def part_from_pitch(spectra: list[np.ndarray], pitch: np.ndarray) -> Source:
 
 def _spacing(pitch: np.ndarray) -> np.ndarray:
     """Pitch of each frame, of the nearest voiced one where it has none."""
-    voiced = np.flatnonzero(pitch > _VOICED_HZ)
+    voiced = np.flatnonzero(pitch > VOICED_HZ)
     if not len(voiced):
         return np.full(len(pitch), 100.0)
     frames = np.arange(len(pitch))

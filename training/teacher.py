@@ -12,14 +12,12 @@ from hibari import dsp
 from hibari.tts import ASSETS, Hibari
 
 from training.pronounce import to_teacher
-from training.source import Source, part_from_pitch
+from training.source import BINS, VOICED_HZ, Source, part_from_pitch
 from training.speakers import EQ_POINTS, Manner, Speaker
 
 SAMPLE_RATE = dsp.SR
 FRAME_SECONDS = dsp.HOP / dsp.SR
 _DURATIONS = b"/Clip_output_0"  # length of each phoneme, an inner value of the graph
-_BINS = dsp.N_FFT // 2 + 1
-_VOICED_HZ = 40.0
 _LEVEL = 0.06  # root mean square of an utterance's loud frames before its manner's gain
 _REST = -9.0  # decibels: what the harmonics do not explain, where it is no more than breath
 _LN_PER_DB = np.log(10.0) / 20.0
@@ -84,7 +82,7 @@ class Teacher:
         times = _middles(seconds, [i for _, i in known], len(phonemes)) - first / SAMPLE_RATE
         wav = wav[first:last]
         kept = pitch[first // dsp.HOP :][: -(-len(wav) // dsp.HOP)]
-        voiced = pitch[pitch > _VOICED_HZ]
+        voiced = pitch[pitch > VOICED_HZ]
         letters_said = sum(unicodedata.category(c) == "Ll" for c in phonemes)
         return Utterance(
             wav=wav,
@@ -122,10 +120,10 @@ def _with_output(model: bytes, name: bytes) -> bytes:
 
 def _pitch(f0: np.ndarray, speaker: Speaker, manner: Manner, rng: np.random.Generator) -> np.ndarray:
     """The pitch curve [frames] in Hz, 0 where unvoiced, shifted and stretched about its mean."""
-    voiced = f0 > _VOICED_HZ
+    voiced = f0 > VOICED_HZ
     if not voiced.any():
         return f0
-    log = np.log(f0.clip(_VOICED_HZ))
+    log = np.log(f0.clip(VOICED_HZ))
     mean = log[voiced].mean()
     spread = speaker.liveliness * np.exp(manner.log_range)
     shift = (speaker.semitones + manner.semitones) * np.log(2) / 12
@@ -138,16 +136,16 @@ def _pitch(f0: np.ndarray, speaker: Speaker, manner: Manner, rng: np.random.Gene
 
 def _warp(speaker: Speaker) -> np.ndarray:
     """For each output bin the (fractional) bin of the teacher's spectrum that it shows."""
-    hertz = np.arange(_BINS) * SAMPLE_RATE / dsp.N_FFT
+    hertz = np.arange(BINS) * SAMPLE_RATE / dsp.N_FFT
     blend = ((hertz - 1200) / 1800).clip(0, 1)
     factor = speaker.low_formants * (1 - blend) + speaker.high_formants * blend
-    places: np.ndarray = (np.arange(_BINS) / factor).clip(0, _BINS - 1)
+    places: np.ndarray = (np.arange(BINS) / factor).clip(0, BINS - 1)
     return places
 
 
 def _gains(speaker: Speaker, manner: Manner) -> np.ndarray:
     """Natural-log gain of each bin: tilt and the speaker's colour."""
-    hertz = np.arange(_BINS) * SAMPLE_RATE / dsp.N_FFT
+    hertz = np.arange(BINS) * SAMPLE_RATE / dsp.N_FFT
     octaves = np.log2((hertz / 500).clip(0.5)).clip(-1, 4)
     mel = np.log1p(hertz / 700)
     points = np.linspace(mel[5], mel[-1], EQ_POINTS)
@@ -161,7 +159,7 @@ def _colour(
 ) -> list[np.ndarray]:
     """The five spectra [bins, frames] (harmonic, its phase, noise, free part, its phase) of another speaker."""
     place = _warp(speaker)
-    low = np.floor(place).astype(int).clip(0, _BINS - 2)
+    low = np.floor(place).astype(int).clip(0, BINS - 2)
     part = (place - low)[:, None].astype(np.float32)
 
     def moved(spectrum: np.ndarray) -> np.ndarray:
@@ -173,11 +171,11 @@ def _colour(
     # Away from the teacher's own pitch the rest has no phase to keep: it is the breath of a voiced frame.
     changed = source.near_voice & (np.abs(pitch / np.maximum(source.pitch, 1.0) - 1.0) > 0.005)
     phase = source.rest_phase[nearest]
-    phase[:, changed] = rng.uniform(-np.pi, np.pi, (_BINS, int(changed.sum()))).astype(np.float32)
+    phase[:, changed] = rng.uniform(-np.pi, np.pi, (BINS, int(changed.sum()))).astype(np.float32)
     quiet = np.where(source.near_voice, breath, 0.0) + np.where(changed, _REST, 0.0) * _LN_PER_DB
     rest = moved(source.rest) + gain + quiet[None].astype(np.float32)
     # Harmonics farther apart are fewer: each must be stronger for the same power in a band.
-    density = 0.5 * np.log(pitch.clip(_VOICED_HZ) / source.pitch.clip(_VOICED_HZ))
+    density = 0.5 * np.log(pitch.clip(VOICED_HZ) / source.pitch.clip(VOICED_HZ))
     return [
         moved(source.harmonic) + gain + _smoothed(density)[None].astype(np.float32),
         source.harmonic_phase[nearest],

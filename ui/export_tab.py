@@ -80,7 +80,11 @@ def create(store: Store, token: gr.BrowserState, tab: gr.Tab) -> None:
         said = gr.Markdown(elem_id="studio-export-said")
     with gr.Accordion("The script alone, to go on elsewhere or to import again", open=False), gr.Row():
         script_kind = gr.Dropdown(
-            list(KINDS), value="csv", label="Kind of file", elem_id="studio-script-kind"
+            list(KINDS),
+            value="csv",
+            label="Kind of file",
+            info="csv, tsv, xlsx and jsonl keep every setting; txt keeps the words, srt and vtt words and times.",
+            elem_id="studio-script-kind",
         )
         save = gr.Button("Save the script", size="md", elem_id="studio-script-save")
     save.click(None, [token, script_kind], None, js=SAVE)
