@@ -121,6 +121,11 @@ def _damaged(path: Path, target: Path, change: Any) -> Path:
         (lambda c: c["lines"][0]["takes"][0].update(file=f"takes/{'0' * 32}.wav"), "is missing"),
         (lambda c: c["lines"][0]["fields"].update(speaking_rate=1e9), "damaged"),
         (lambda c: c["lines"].extend(c["lines"] * 2000), "rows; at most"),
+        (lambda c: c["lines"][0].update(slot=[0, float("inf")]), "damaged"),
+        (lambda c: c["lines"][0].update(slot=[float("nan"), 1]), "damaged"),
+        (lambda c: c["lines"][0]["takes"][0].update(seconds=float("inf")), "damaged"),
+        (lambda c: c["lines"][0]["takes"][0].update(seed=2**70), "damaged"),
+        (lambda c: c["lines"][0]["takes"][0].update(sample_rate=2**70), "damaged"),
         (lambda c: c.update(kind="other"), "damaged"),
         (lambda c: c["voices"][0]["clips"][0].update(file="clips/../../x.wav"), "damaged"),
     ],
@@ -146,6 +151,22 @@ def test_no_zip_at_all(bench: Bench, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.zip").write_bytes(content)
     with pytest.raises(ArchiveError, match="not a whole zip"):
         archive.read_archive(bench.store, tmp_path / "x.zip", bench.project.shelf, Limits())
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_zip_with_one_wrong_byte_is_refused_in_words(bench: Bench, tmp_path: Path, kind: int) -> None:
+    path, _ = archive.write_archive(bench.store, bench.token)
+    with zipfile.ZipFile(path) as whole:
+        content = {name: whole.read(name) for name in whole.namelist()}
+    packed = tmp_path / "packed.zip"
+    with zipfile.ZipFile(packed, "w", kind) as again:
+        for name, data in content.items():
+            again.writestr(name, data)
+    good = packed.read_bytes()
+    for place in range(60, 360, 20):
+        (tmp_path / "bad.zip").write_bytes(good[:place] + bytes([good[place] ^ 0x5A]) + good[place + 1 :])
+        with pytest.raises(ArchiveError):
+            archive.read_archive(bench.store, tmp_path / "bad.zip", bench.project.shelf, Limits())
 
 
 def test_the_dictionary_marks_only_lines_that_it_touches(bench: Bench) -> None:
@@ -227,11 +248,13 @@ def test_what_a_zip_unpacks_to_is_limited_also_where_one_file_stands_for_many(
     assert list(bench.store.scratch.iterdir()) == []
 
 
-def test_a_zip_that_cannot_be_finished_leaves_nothing(bench: Bench) -> None:
+def test_a_clip_that_is_gone_is_named_and_leaves_nothing(bench: Bench) -> None:
     for file in bench.store.clips.iterdir():
         file.unlink()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(
+        library.VoiceError, match="The clip “.*” of the voice “.*” is not on the disk any more"
+    ):
         archive.write_archive(bench.store, bench.token)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(library.VoiceError, match="Remove it in the Voices tab"):
         write_voices(bench.store, bench.token)
     assert list(bench.store.scratch.iterdir()) == []

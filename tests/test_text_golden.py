@@ -62,7 +62,8 @@ def test_flagged_pairs_are_the_eight_with_foreign_words() -> None:
 
 
 def _plain(pair: dict[str, Any]) -> bool:
-    return not re.search(r"[\d$£€¥₹]", pair["text"]) and pair["text"] not in READS_SYMBOLS
+    # The original leaves "&" to a model that was never told how it sounds; here it is a word.
+    return not re.search(r"[\d$£€¥₹&]", pair["text"]) and pair["text"] not in READS_SYMBOLS
 
 
 @pytest.mark.parametrize("pair", [pair for pair in PAIRS if _plain(pair)], ids=_name)

@@ -170,3 +170,19 @@ def test_broken_numbers_pass_through(text: str) -> None:
 def test_native_digits_are_digits() -> None:
     assert normalise("٣٫١٤", "ar") == "3.14"
     assert normalise("५ किलो", "hi") == "5 किलो"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "spoken"),
+    [
+        ("en-us", "We sell fish & chips.", "We sell fish and chips."),
+        ("en-us", "AT&T and R&D", "AT and T and R and D"),
+        ("de", "Müller & Söhne", "Müller und Söhne"),
+        ("fr-fr", "poisson & frites", "poisson et frites"),
+        ("en-us", "a && b", "a && b"),
+        ("en-us", "&", "&"),
+    ],
+)
+def test_an_ampersand_is_the_word_that_it_stands_for(language: str, text: str, spoken: str) -> None:
+    """Case: whisper heard "fishhips"."""
+    assert normalise(text, language) == spoken

@@ -97,7 +97,7 @@ class Api:
     async def changes(self, request: Request) -> Response:
         """Changes after a number."""
         after = request.query_params.get("after", "0")
-        if not after.isdigit() or len(after) > 15:
+        if not (after.isascii() and after.isdigit()) or len(after) > 15:
             raise Problem(400, "The number of the last change was not understood.")
         return JSONResponse(await run_in_threadpool(self._changes, token_of(request), int(after)))
 

@@ -16,12 +16,13 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from ui import library, lines, models, projects, sample, takes, words
+from ui.edits import Seconds
 from ui.limits import Limits
 from ui.projects import Project, Settings
 from ui.recipes import Recipes
 from ui.scratch_zips import loose_zip, new_zip
 from ui.store import Store
-from ui.voice_archive import ArchivedVoice, ArchiveError, Part, pack_voice, take_voice, unpack
+from ui.voice_archive import ArchivedVoice, ArchiveError, Part, pack_voice, take_voice, unpack, whole_zip
 from zonos.errors import LineError
 from zonos.line import Line
 from zonos.words import count
@@ -36,9 +37,9 @@ class ArchivedTake(Part):
     """One take; ``file`` is its place in the zip."""
 
     file: Annotated[str, Field(pattern=_TAKE_FILE.pattern + "$")]
-    seconds: Annotated[float, Field(ge=0)]
-    sample_rate: Annotated[int, Field(ge=1)]
-    seed: Annotated[int, Field(ge=0)]
+    seconds: Seconds
+    sample_rate: Annotated[int, Field(ge=1, le=10**6)]
+    seed: Annotated[int, Field(ge=0, lt=2**63)]  # what the database holds
     ended: str
     model: str
     starred: bool
@@ -54,7 +55,7 @@ class ArchivedLine(Part):
     id: Annotated[str, Field(pattern=r"^[a-z0-9]{6,24}$")]
     fields: dict[str, Any]
     note: Annotated[str, Field(max_length=2000)] = ""
-    slot: tuple[float, float] | None = None
+    slot: tuple[Seconds, Seconds] | None = None
     ticked: bool = False
     takes: list[ArchivedTake] = Field(default_factory=list)
 
@@ -95,21 +96,18 @@ def read_archive(store: Store, source: Path, shelf: str, limits: Limits) -> Proj
         ArchiveError: not a project, damaged or too large.
         VoiceError: a voice's clip cannot be read.
     """
-    try:
-        with zipfile.ZipFile(source) as archive:
-            content = _checked(archive, limits)
-            unpacked = store.scratch / uuid.uuid4().hex
-            unpacked.mkdir()
-            try:
-                # A take is copied for every line that names it; a clip is kept once.
-                names = [take.file for line in content.lines for take in line.takes]
-                names += {clip.file for voice in content.voices for clip in voice.clips}
-                unpack(archive, names, unpacked, limits)
-                return _insert(store, content, unpacked, shelf)
-            finally:
-                shutil.rmtree(unpacked, ignore_errors=True)
-    except (zipfile.BadZipFile, EOFError, RuntimeError) as error:
-        raise ArchiveError(f"This file is not a whole zip ({error}); export the project again.") from error
+    with whole_zip("export the project again"), zipfile.ZipFile(source) as archive:
+        content = _checked(archive, limits)
+        unpacked = store.scratch / uuid.uuid4().hex
+        unpacked.mkdir()
+        try:
+            # A take is copied for every line that names it; a clip is kept once.
+            names = [take.file for line in content.lines for take in line.takes]
+            names += {clip.file for voice in content.voices for clip in voice.clips}
+            unpack(archive, names, unpacked, limits)
+            return _insert(store, content, unpacked, shelf)
+        finally:
+            shutil.rmtree(unpacked, ignore_errors=True)
 
 
 def _content(

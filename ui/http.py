@@ -76,7 +76,7 @@ def token_of(request: Request) -> str:
 def check_length(request: Request, most: int) -> None:
     """Refuse a body of unknown or too large a size before it is read."""
     length = request.headers.get("content-length", "")
-    if not length.isdigit():
+    if not (length.isascii() and length.isdigit()):
         raise Problem(411, "The size of what was sent is not known; it was not read.")
     if int(length) > most:
         raise Problem(413, f"That is larger than the {most // 2**20} MB that are allowed here.")

@@ -36,6 +36,6 @@ def _number(name: str, usual: int) -> int:
     given = os.environ.get(name, "").strip()
     if not given:
         return usual
-    if not given.isdigit() or int(given) < 1:
+    if not (given.isascii() and given.isdigit()) or int(given) < 1:
         raise SystemExit(f"{name} is {given!r}; it must be a whole number of at least 1.")
     return int(given)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import shutil
 import sqlite3
 import uuid
 import zipfile
-from collections.abc import Collection
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
@@ -94,14 +97,12 @@ def read_voices(store: Store, file: BinaryIO, token: str, limits: Limits) -> lis
     unpacked = store.scratch / uuid.uuid4().hex
     unpacked.mkdir()
     try:
-        with zipfile.ZipFile(file) as archive:
+        with whole_zip("save the voices again"), zipfile.ZipFile(file) as archive:
             content = _content(archive)
             names = {clip.file for voice in content.voices for clip in voice.clips}
             unpack(archive, names, unpacked, limits)
         with store.transaction() as db:
             return [take_voice(store, db, shelf, voice, unpacked) for voice in content.voices]
-    except (zipfile.BadZipFile, EOFError, RuntimeError) as error:
-        raise ArchiveError(f"This file is not a whole zip ({error}); save the voices again.") from error
     finally:
         shutil.rmtree(unpacked, ignore_errors=True)
 
@@ -127,10 +128,35 @@ def pack_voice(
     clips = []
     for clip in library.clips(db, shelf, voice["name"]):
         path = store.clips / clip["file"]
+        if not path.is_file():
+            raise library.VoiceError(
+                f"The clip “{clip['title']}” of the voice “{voice['name']}” is not on the disk any more. "
+                "Remove it in the Voices tab, or add it to the voice again; then save once more."
+            )
         name = f"clips/{clip['hash']}{path.suffix}"
         files[name] = path
         clips.append(ArchivedClip(file=name, title=clip["title"]))
     return ArchivedVoice(name=voice["name"], consent=voice["consent"], clips=clips)
+
+
+@contextmanager
+def whole_zip(again: str) -> Iterator[None]:
+    """What damaged bytes raise while a zip is read becomes a sentence.
+
+    Args:
+        again: what the producer can do.
+
+    Raises:
+        ArchiveError: instead of it.
+    """
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError) as error:
+        raise ArchiveError(f"This file is not a whole zip ({error}); {again}.") from error
+    except OSError as error:
+        if error.errno is not None:  # the disk's; bzip2 has no error of its own
+            raise
+        raise ArchiveError(f"This file is not a whole zip ({error}); {again}.") from error
 
 
 def unpack(archive: zipfile.ZipFile, names: Collection[str], folder: Path, limits: Limits) -> None:

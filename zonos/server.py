@@ -95,6 +95,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _data_folder() -> Path:
+    """Where the page keeps its things too."""
+    named = os.environ.get("ZONOS_DATA", "").strip()
+    return Path(named).expanduser() if named else platformdirs.user_data_path("zonos-studio")
+
+
 def settings_from(args: argparse.Namespace) -> Settings:
     """Settings of the command line and the environment.
 
@@ -103,7 +109,7 @@ def settings_from(args: argparse.Namespace) -> Settings:
     """
     voices = (*args.voices, Path("voices"), SAMPLE_VOICES)
     return Settings(
-        data=args.data or platformdirs.user_data_path("zonos-studio") / "server",
+        data=args.data or _data_folder() / "server",
         voices=voices,
         aliases=_aliases(args.alias, args.voices, voices),
         keys=read_keys(args.keys),

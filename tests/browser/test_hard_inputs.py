@@ -81,6 +81,7 @@ def test_clips_that_are_no_voice_change_nothing(visit: Callable[..., Any]) -> No
         with page.expect_file_chooser() as chooser:
             row(page, 1).locator(".st-voice").select_option(label="Upload a clip …")
         chooser.value.set_files({"name": name, "mimeType": "audio/wav", "buffer": content})
+        page.get_by_role("button", name="I may use this voice").click()
         expect(page.locator(".st-notice[data-kind=trouble]", has_text=name)).to_be_visible()
         expect(row(page, 1).locator(".st-voice")).to_have_value(before)
     saved(page)

@@ -12,6 +12,7 @@ from functools import cache
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, get_month_names
+from babel.lists import format_list
 from babel.numbers import (
     format_decimal,
     get_currency_name,
@@ -144,6 +145,15 @@ def locale(code: str) -> Locale | None:
         return Locale.parse(_LOCALES.get(code, code.replace("-", "_")))
     except (UnknownLocaleError, ValueError):
         return None
+
+
+@cache
+def conjunction(code: str) -> str:
+    """What joins two things in a language, as CLDR lists them; "&" where it has no word of its own."""
+    found = locale(code)
+    if found is None:
+        return "&"
+    return format_list(["0", "1"], style="standard", locale=found)[1:-1].strip() or "&"
 
 
 @cache

@@ -1,6 +1,6 @@
 """Text as a person would read it: numbers, money, dates, times and units in the line's own language.
 
-Text without digits and currency signs passes unchanged (Japanese excepted, which becomes readings),
+Text without digits, "&" and currency signs passes unchanged (Japanese excepted, which becomes readings),
 so the phonemes stay those that the published checkpoints were trained on.
 """
 
@@ -19,6 +19,7 @@ from zonos.text.locales import (
     HOUR,
     MINUTE,
     base,
+    conjunction,
     day_first,
     long_date,
     months,
@@ -29,6 +30,8 @@ from zonos.text.numbers import READ, borrowed, cardinal, each_digit, ordinal, ye
 Rule = Callable[[str, str], str]
 
 _NUMERIC = re.compile(r"[\d²³¼½¾]")
+# eSpeak reads it, but never gets it: texts are cut at the letters of words first.
+_AMPERSAND = re.compile(r"(?<![&])(?<=[\w.)!?'’\"\s])\s*&\s*(?=[\w(\"'’])")
 _EDGE = r"(?<![\w.,:/+-])"
 _PHONE = re.compile(
     rf"{_EDGE}(?:\+\d[\d ().-]{{5,20}}\d"
@@ -82,6 +85,7 @@ def normalise(text: str, language: str) -> str:
     """
     if language == "ja":
         return readings(_fractions(text, language))
+    text = _AMPERSAND.sub(f" {conjunction(language)} ", text)
     if not _NUMERIC.search(text):
         return text
     text = _ascii_digits(text.replace(READ, ""))
