@@ -252,7 +252,7 @@ def test_a_clip_that_is_gone_is_named_and_leaves_nothing(bench: Bench) -> None:
     for file in bench.store.clips.iterdir():
         file.unlink()
     with pytest.raises(
-        library.VoiceError, match="The clip “.*” of the voice “.*” is not on the disk any more"
+        library.VoiceError, match=r"The clip “.*” of the voice “.*” is not on the disk any more"
     ):
         archive.write_archive(bench.store, bench.token)
     with pytest.raises(library.VoiceError, match="Remove it in the Voices tab"):
