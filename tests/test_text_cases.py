@@ -117,7 +117,7 @@ def test_unknown_tags_are_not_read_aloud_without_a_warning(tag: str) -> None:
     ("text", "normalised"),
     [
         ("<speak>hi</speak>", "hi"),
-        ("<b>bold</b> &amp; tags", "bold & tags"),
+        ("<b>bold</b> &amp; tags", "bold and tags"),
         ("<speak><prosody rate='slow'>hi <i>you</i></prosody></speak>", "hi you"),
         ("7<9 and 9>7", "seven<nine and nine>seven"),
         ("see https://example.com/a?b=1.", "see example dot com slash a."),
@@ -125,6 +125,8 @@ def test_unknown_tags_are_not_read_aloud_without_a_warning(tag: str) -> None:
         ("go to docs.example.com now", "go to docs dot example dot com now"),
         ("lol 😀 ok :-) bye 🎉👩\u200d👩\u200d👧 <3", "lol ok bye"),
         ("★ done ✓", "done"),
+        ("7) open 8) close x) leave", "seven) open eight) close x) leave"),
+        ("cool 8-) yes", "cool yes"),
         ("read [the docs](https://example.com) now", "read the docs now"),
         ("**really** _good_ `code` 5*3*2", "really good code five*three*two"),
         ("# Title\n- first\n- second", "Title. first. second"),

@@ -31,7 +31,7 @@ Rule = Callable[[str, str], str]
 
 _NUMERIC = re.compile(r"[\d²³¼½¾]")
 # eSpeak reads it, but never gets it: texts are cut at the letters of words first.
-_AMPERSAND = re.compile(r"(?<![&])(?<=[\w.)!?'’\"\s])\s*&\s*(?=[\w(\"'’])")
+_AMPERSAND = re.compile(r"\s*(?<!&)&(?!&)\s*(?=[\w(\"'’])")
 _EDGE = r"(?<![\w.,:/+-])"
 _PHONE = re.compile(
     rf"{_EDGE}(?:\+\d[\d ().-]{{5,20}}\d"
