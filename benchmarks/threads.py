@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -64,7 +65,7 @@ def main(argv: list[str]) -> int:
         {
             "slots": slots,
             "way": name,
-            "speech s per s": sorted(r[str(slots)] for r in rounds)[len(rounds) // 2],
+            "speech s per s": statistics.median(r[str(slots)] for r in rounds),
             "one thread each is faster by": ratio(
                 [r[str(slots)] for r in first], [r[str(slots)] for r in rounds]
             ),

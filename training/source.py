@@ -80,9 +80,9 @@ def part_from_pitch(spectra: list[np.ndarray], pitch: np.ndarray) -> Source:
         here = gain[told][closest]
         angle[:, i] = np.angle(here)
         rest[:, i] -= here * excitation[:, i]
-        size = np.bincount(number, np.abs(rest[:, i]) ** 2) / np.maximum(np.bincount(number), 1)
-        counted = np.bincount(number) > 0
-        smooth[:, i] = np.interp(_HERTZ, places[counted], 0.5 * np.log(size[counted] + 1e-9))
+        bins = np.bincount(number)
+        size = np.bincount(number, np.abs(rest[:, i]) ** 2)[bins > 0] / bins[bins > 0]
+        smooth[:, i] = np.interp(_HERTZ, places[bins > 0], 0.5 * np.log(size + 1e-9))
     return Source(
         pitch=pitch,
         harmonic=envelope,

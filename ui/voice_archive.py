@@ -151,10 +151,10 @@ def whole_zip(again: str) -> Iterator[None]:
     """
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError) as error:
-        raise ArchiveError(f"This file is not a whole zip ({error}); {again}.") from error
-    except OSError as error:
-        if error.errno is not None:  # the disk's; bzip2 has no error of its own
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, OSError) as error:
+        if (
+            isinstance(error, OSError) and error.errno is not None
+        ):  # the disk's; bzip2 has no error of its own
             raise
         raise ArchiveError(f"This file is not a whole zip ({error}); {again}.") from error
 

@@ -26,7 +26,6 @@ log = logging.getLogger("zonos.api")
 
 # What is nobody's mistake: the line may be tried again.
 _OURS = {"internal": 500, "engine_failed": 500, "out_of_memory": 503, "stopped": 503}
-# The model did not manage a line that is valid.
 # The field that a line's failure is about, where there is one.
 _FIELDS = {
     "empty_text": "input",
@@ -34,6 +33,7 @@ _FIELDS = {
     "unknown_voice": "voice",
     "unknown_language": "language",
 }
+# The model did not manage a line that is valid.
 _MODEL = {"run_on", "silent", "not_finite", "too_long"}
 _MOST_FAULTS = 20
 _MOST_PARAM = 100  # characters
